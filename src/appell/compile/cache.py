@@ -1,0 +1,144 @@
+"""Object code kept between runs, in a folder that only its user can write.
+
+A file's name is the hash of everything its code depends on; its first line is the
+hash of the rest, so damage is seen and the code made anew. Files appear whole, by
+renaming. Nothing here is needed for a right answer: a full disk, a read-only home
+or a folder that others can write to only cost the time to compile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import tempfile
+import warnings
+from functools import cache as remember
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+_ROOM = 512 * 2**20  # bytes kept before the longest unused files go
+
+
+class CacheWarning(UserWarning):
+    """Compiled code could not be kept or was not trusted."""
+
+
+@remember
+def folder() -> Path | None:
+    """Where object code is kept: $APPELL_CACHE, or the user's cache; None where it is 'off'."""
+    chosen = os.environ.get("APPELL_CACHE")
+    if chosen == "off":
+        return None
+    if chosen:
+        place = Path(chosen)
+    else:
+        from platformdirs import user_cache_dir
+
+        place = Path(user_cache_dir("appell")) / "kernels"
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_shared(place)
+    except OSError as problem:
+        warnings.warn(f"compiled code is not kept: {problem}", CacheWarning, stacklevel=2)
+        return None
+    return place
+
+
+def key(*parts: Any) -> str:
+    """A name for code that depends on these things, and on Appell's own source."""
+    return sha256("\0".join([_source(), *map(repr, parts)]).encode()).hexdigest()
+
+
+def fetch(name: str) -> tuple[dict[str, Any], bytes] | None:
+    """The header and code stored under a name, if they are there and whole."""
+    place = folder()
+    if place is None:
+        return None
+    path = place / name
+    try:
+        with path.open("rb") as file:
+            _refuse_foreign(os.fstat(file.fileno()), path)
+            digest, _, content = file.read().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        warnings.warn(f"compiled code was not read: {problem}", CacheWarning, stacklevel=2)
+        return None
+    if sha256(content).hexdigest().encode() != digest:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return None
+    header, _, code = content.partition(b"\n")
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return json.loads(header), code
+
+
+def store(name: str, header: dict[str, Any], code: bytes) -> None:
+    """Keep code under a name; whoever does so last or first, the file is whole."""
+    place = folder()
+    if place is None:
+        return
+    content = json.dumps(header).encode() + b"\n" + code
+    scratch = None
+    try:
+        handle, scratch = tempfile.mkstemp(dir=place, prefix=".new-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(sha256(content).hexdigest().encode() + b"\n" + content)
+        os.replace(scratch, place / name)
+        _make_room(place)
+    except OSError as problem:
+        if scratch is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(scratch)
+        warnings.warn(f"compiled code is not kept: {problem}", CacheWarning, stacklevel=2)
+
+
+def clear() -> None:
+    """Forget all compiled code."""
+    place = folder()
+    if place is not None:
+        for path in place.iterdir():
+            path.unlink(missing_ok=True)
+
+
+def _make_room(place: Path) -> None:
+    found = []
+    for path in place.iterdir():
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            found.append((status.st_mtime, status.st_size, path))
+    excess = sum(size for _, size, _ in found) - _ROOM
+    for _, size, path in sorted(found, key=lambda entry: entry[0]):
+        if excess <= 0:
+            return
+        excess -= size
+        path.unlink(missing_ok=True)
+
+
+def _refuse_shared(place: Path) -> None:
+    if os.name == "posix":
+        status = place.stat()
+        if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise PermissionError(f"{place} can be written by others; make it private (chmod 700)")
+
+
+def _refuse_foreign(status: os.stat_result, path: Path) -> None:
+    if os.name == "posix" and (
+        status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ):
+        raise PermissionError(f"{path} can be written by others; delete it")
+
+
+@remember
+def _source() -> str:
+    """The hash of what turns a model into code: a new version never runs old code."""
+    package = Path(__file__).parent.parent
+    digest = sha256()
+    for part in ("maths", "model", "equations", "compile"):
+        for path in sorted((package / part).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,139 @@
+"""A compiled equation: called like a NumPy function, on one state or on a million."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from appell.compile import cache
+from appell.compile.gufunc import gufunc
+from appell.compile.native import compile_module, load, machine
+from appell.compile.threads import in_threads
+from appell.errors import InputError
+
+Shape = tuple[int, ...]
+
+
+class Kernel:
+    """``kernel(*inputs, out=None)``: leading axes broadcast, large batches use all threads.
+
+    ``inputs`` and ``outputs`` map names to the shapes of one state; ``defaults`` holds the
+    robot's own values of inputs that are parameters and may then be left out of a call.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        record: Callable[[], Any],
+        inputs: Mapping[str, Shape],
+        outputs: Mapping[str, Shape],
+        *,
+        dtype: str = "float64",
+        identity: tuple[Any, ...] = (),
+        defaults: Mapping[str, Any] | None = None,
+        doc: str = "",
+    ) -> None:
+        self.name, self.dtype = name, np.dtype(dtype)
+        self.inputs = dict(inputs)
+        self.defaults = dict(defaults or {})
+        start = perf_counter()
+        known = cache.key(name, dtype, self.inputs, machine(), *identity)
+        found = cache.fetch(known)
+        self.cached = found is not None
+        if found is None:
+            found = _compile(record(), dtype)
+            cache.store(known, *found)
+        header, code = found
+        self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
+        self.steps: int = header["steps"]
+        addresses, self._engine = load(code)
+        self.ufunc = gufunc(
+            addresses["loop"], dtype, list(self.inputs.values()), list(self.outputs.values()),
+            name, doc,
+        )  # fmt: skip
+        self.seconds_to_compile = perf_counter() - start
+        _alive.append(self._engine)
+
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        values = self._bound(arguments, named)
+        try:
+            if out is None and not any(isinstance(x, np.ndarray) and x.ndim > 1 for x in values):
+                return self.ufunc(*values)
+            return in_threads(self.ufunc, values, out, list(self.inputs.values()))
+        except (TypeError, ValueError) as problem:
+            raise self._explained(values, out, problem) from None
+
+    def __repr__(self) -> str:
+        core = ", ".join(f"{k}{list(s)}" for k, s in self.inputs.items())
+        made = ", ".join(f"{k}{list(s)}" for k, s in self.outputs.items())
+        return f"<kernel {self.name}({core}) -> {made}, {self.dtype}, {self.steps} steps>"
+
+    def _bound(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """Arguments in order, with the robot's own values for parameters that are not given."""
+        names = list(self.inputs)
+        if len(arguments) == len(names) and not named:
+            return list(arguments)
+        values = dict(zip(names, arguments, strict=False))
+        for name, value in named.items():
+            if name not in self.inputs or name in values:
+                problem = "given twice" if name in values else "unknown"
+                raise InputError(f"{self.name}: {name} is {problem}; it takes {', '.join(names)}.")
+            values[name] = value
+        values = {**self.defaults, **values}
+        missing = [name for name in names if name not in values]
+        if missing or len(arguments) > len(names):
+            raise InputError(
+                f"{self.name} takes {', '.join(names)}; "
+                + (f"{', '.join(missing)} missing." if missing else f"got {len(arguments)}.")
+            )
+        return [values[name] for name in names]
+
+    def _explained(self, values: list[Any], out: Any, problem: Exception) -> Exception:
+        """Why NumPy refused, in terms of the robot."""
+        leading = []
+        for (name, shape), value in zip(self.inputs.items(), values, strict=True):
+            if value is None:
+                return InputError(f"{self.name}: {name} is missing; expected {_expected(shape)}.")
+            try:
+                array = np.asarray(value)
+            except ValueError:
+                return InputError(f"{self.name}: {name} is ragged; expected {_expected(shape)}.")
+            if array.dtype.kind not in "fiub":
+                return InputError(
+                    f"{self.name}: {name} has dtype {array.dtype}; expected real numbers"
+                    + (" (take its real part first)." if array.dtype.kind == "c" else ".")
+                )
+            if shape and array.shape[-len(shape) :] != shape:
+                return InputError(
+                    f"{self.name}: {name} has shape {array.shape}; expected {_expected(shape)}."
+                )
+            leading.append((name, array.shape[: array.ndim - len(shape)]))
+        try:
+            np.broadcast_shapes(*(axes for _, axes in leading))
+        except ValueError:
+            shown = ", ".join(f"{name} {axes}" for name, axes in leading)
+            return InputError(
+                f"{self.name}: leading axes do not broadcast together: {shown}; "
+                "each must be equal or one."
+            )
+        if out is not None:
+            return InputError(f"{self.name}: out= does not fit: {problem}")
+        return problem
+
+
+_alive: list[Any] = []  # engines whose code NumPy may call until the process ends
+
+
+def _expected(shape: Shape) -> str:
+    return f"(..., {', '.join(map(str, shape))})" if shape else "(...)"
+
+
+def _compile(tape: Any, dtype: str) -> tuple[dict[str, Any], bytes]:
+    from appell.compile.llvm import emit
+
+    lanes = machine().lanes(dtype, len(tape))
+    code = compile_module(emit(tape, dtype, lanes))
+    return {"outputs": tape.outputs, "steps": len(tape), "lanes": lanes}, code

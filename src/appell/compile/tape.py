@@ -1,0 +1,244 @@
+"""The tape: a recorded equation as a list of operations, each value computed once.
+
+Value numbering gives equal values one place (a b and b a are equal), minus signs
+are moved into constants, sums and differences, and what no output needs is
+dropped. Counting and every emitter read this one form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+Shape = tuple[int, ...]
+
+
+class Step(NamedTuple):
+    """One operation. ``a`` and ``b`` are places of earlier steps; for a constant ``a`` is its
+    value, for an input ``a`` and ``b`` are its number and element."""
+
+    op: str
+    a: Any
+    b: Any = None
+
+
+@dataclass(frozen=True)
+class Tape:
+    """Steps in an order in which they can be computed, and the places of the outputs."""
+
+    inputs: dict[str, Shape]
+    outputs: dict[str, Shape]
+    steps: tuple[Step, ...]
+    results: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def from_casadi(cls, function: Any, inputs: dict[str, Shape], outputs: dict[str, Shape]) -> Tape:
+        """From a CasADi function of SX, whose instructions are walked once."""
+        builder = _Builder()
+        names = _operations()
+        work: dict[int, int] = {}
+        results: list[list[int]] = [[-1] * function.numel_out(k) for k in range(function.n_out())]
+        places = [_places(function.sparsity_out(k)) for k in range(function.n_out())]
+        for k in range(function.n_instructions()):
+            op = names[function.instruction_id(k)]
+            if op == "output":
+                number, element = function.instruction_output(k)
+                results[number][places[number][element]] = work[function.instruction_input(k)[0]]
+                continue
+            (target,) = function.instruction_output(k)
+            if op == "constant":
+                work[target] = builder.constant(function.instruction_constant(k))
+            elif op == "input":
+                work[target] = builder.step("input", *function.instruction_input(k))
+            else:
+                arguments = [work[j] for j in function.instruction_input(k)[: _ARITY[op]]]
+                work[target] = builder.apply(op, *arguments)
+        zero = builder.constant(0.0)
+        filled = [[zero if place < 0 else place for place in row] for row in results]
+        steps, kept = _reachable(builder.steps, filled)
+        return cls(inputs, outputs, steps, kept)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many of each operation."""
+        return Counter(step.op for step in self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+_ARITY = {
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sq": 1, "twice": 1, "inv": 1,
+    "sin": 1, "cos": 1, "sqrt": 1, "sign": 1, "abs": 1,
+}  # fmt: skip
+
+
+def _operations() -> dict[int, str]:
+    import casadi as c
+
+    return {
+        c.OP_CONST: "constant", c.OP_INPUT: "input", c.OP_OUTPUT: "output",
+        c.OP_ADD: "add", c.OP_SUB: "sub", c.OP_MUL: "mul", c.OP_DIV: "div",
+        c.OP_NEG: "neg", c.OP_SQ: "sq", c.OP_TWICE: "twice", c.OP_INV: "inv",
+        c.OP_SIN: "sin", c.OP_COS: "cos", c.OP_SQRT: "sqrt", c.OP_SIGN: "sign",
+        c.OP_FABS: "abs",
+    }  # fmt: skip
+
+
+def _places(sparsity: Any) -> list[int]:
+    """Where each nonzero of a dense or sparse column stands."""
+    return list(sparsity.row())
+
+
+def _reachable(
+    steps: list[Step], results: list[list[int]]
+) -> tuple[tuple[Step, ...], tuple[tuple[int, ...], ...]]:
+    needed = [False] * len(steps)
+    for row in results:
+        for place in row:
+            needed[place] = True
+    for place in reversed(range(len(steps))):
+        op, a, b = steps[place]
+        if needed[place] and op not in ("constant", "input"):
+            needed[a] = True
+            if b is not None:
+                needed[b] = True
+    kept: list[Step] = []
+    moved: dict[int, int] = {}
+    for place, step in enumerate(steps):
+        if not needed[place]:
+            continue
+        op, a, b = step
+        if op not in ("constant", "input"):
+            step = Step(op, moved[a], None if b is None else moved[b])
+        moved[place] = len(kept)
+        kept.append(step)
+    return tuple(kept), tuple(tuple(moved[p] for p in row) for row in results)
+
+
+class _Builder:
+    """Numbers values: a step that was taken before gives the same place again."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._known: dict[Step, int] = {}
+
+    def step(self, op: str, a: Any, b: Any = None) -> int:
+        step = Step(op, a, b)
+        place = self._known.get(step)
+        if place is None:
+            place = self._known[step] = len(self.steps)
+            self.steps.append(step)
+        return place
+
+    def constant(self, value: float) -> int:
+        return self.step("constant", float(value) + 0.0)
+
+    def apply(self, op: str, a: int, b: int = -1) -> int:
+        return getattr(self, op)(a, b) if b >= 0 else getattr(self, op)(a)
+
+    def value(self, place: int) -> float | None:
+        op, a, _ = self.steps[place]
+        return a if op == "constant" else None
+
+    def negated(self, place: int) -> int | None:
+        """What the step is the negative of, if it is one."""
+        op, a, _ = self.steps[place]
+        return a if op == "neg" else None
+
+    def neg(self, a: int) -> int:
+        op, x, y = self.steps[a]
+        if op == "constant":
+            return self.constant(-x)
+        if op == "neg":
+            return x
+        if op == "sub":
+            return self.step("sub", y, x)
+        if op == "mul" and (k := self.value(x)) is not None:
+            return self.mul(self.constant(-k), y)
+        return self.step("neg", a)
+
+    def add(self, a: int, b: int) -> int:
+        ka, kb = self.value(a), self.value(b)
+        if ka is not None and kb is not None:
+            return self.constant(ka + kb)
+        if ka == 0:
+            return b
+        if kb == 0:
+            return a
+        if (x := self.negated(b)) is not None:
+            return self.sub(a, x)
+        if (x := self.negated(a)) is not None:
+            return self.sub(b, x)
+        return self.step("add", min(a, b), max(a, b))
+
+    def sub(self, a: int, b: int) -> int:
+        ka, kb = self.value(a), self.value(b)
+        if ka is not None and kb is not None:
+            return self.constant(ka - kb)
+        if a == b:
+            return self.constant(0.0)
+        if kb == 0:
+            return a
+        if ka == 0:
+            return self.neg(b)
+        if (x := self.negated(b)) is not None:
+            return self.add(a, x)
+        if (x := self.negated(a)) is not None:
+            return self.neg(self.add(x, b))
+        return self.step("sub", a, b)
+
+    def mul(self, a: int, b: int) -> int:
+        if self.value(a) is None and self.value(b) is not None:
+            a, b = b, a
+        ka, kb = self.value(a), self.value(b)
+        if ka is not None and kb is not None:
+            return self.constant(ka * kb)
+        if (x := self.negated(b)) is not None:
+            return self.mul(self.constant(-ka), x) if ka is not None else self.neg(self.mul(a, x))
+        if ka is not None:
+            if ka == 0:
+                return a
+            if ka == 1:
+                return b
+            if ka == -1:
+                return self.neg(b)
+            op, x, y = self.steps[b]
+            if op == "mul" and (k := self.value(x)) is not None:
+                return self.mul(self.constant(ka * k), y)
+            return self.step("mul", a, b)
+        if (x := self.negated(a)) is not None:
+            return self.neg(self.mul(x, b))
+        return self.step("mul", min(a, b), max(a, b))
+
+    def div(self, a: int, b: int) -> int:
+        if (k := self.value(b)) is not None:
+            return self.mul(self.constant(1 / k), a)
+        # One reciprocal serves every quotient by the same value.
+        return self.mul(a, self.step("inv", b))
+
+    def sq(self, a: int) -> int:
+        return self.mul(a, a)
+
+    def twice(self, a: int) -> int:
+        return self.mul(self.constant(2.0), a)
+
+    def inv(self, a: int) -> int:
+        return self.step("inv", a)
+
+    def sin(self, a: int) -> int:
+        return self.step("sin", a)
+
+    def cos(self, a: int) -> int:
+        return self.step("cos", a)
+
+    def sqrt(self, a: int) -> int:
+        return self.step("sqrt", a)
+
+    def sign(self, a: int) -> int:
+        return self.step("sign", a)
+
+    def abs(self, a: int) -> int:
+        return self.step("abs", a)

@@ -1,0 +1,65 @@
+"""Equations of bodies, in the robot's coordinates.
+
+An equation speaks of one joint a body. Where joints mimic others, the bodies'
+joints are p = G q + c, so forces are G^T f and matrices G^T M G: this holds for
+every quantity whose axes are known, whatever its equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from appell.maths.scalar import Scalar
+from appell.model.model import Model
+
+Axes = tuple[int | str, ...]
+Equation = Callable[..., Any]
+
+
+def in_coordinates(equation: Equation, inputs: Sequence[str], outputs: Sequence[Axes]) -> Equation:
+    """The same equation taking and giving coordinates instead of the bodies' joints."""
+
+    def reduced(model: Model, *arguments: Any) -> Any:
+        states, rest = arguments[: len(inputs)], arguments[len(inputs) :]
+        spread = [
+            model.spread(x, shifted=name == "q") for x, name in zip(states, inputs, strict=True)
+        ]
+        results = equation(model, *spread, *rest)
+        if not model.mimics:
+            return results
+        if len(outputs) == 1:
+            return _contracted(model, results, outputs[0])
+        return tuple(_contracted(model, x, axes) for x, axes in zip(results, outputs, strict=True))
+
+    return reduced
+
+
+def paths(model: Model) -> Sequence[Sequence[int]]:
+    """Which coordinates the inertia matrix couples: for each, itself and those before it."""
+    if model.mimics:
+        return [range(i + 1) for i in range(model.nv)]
+    return model.ancestors
+
+
+def _contracted(model: Model, x: Any, axes: Axes) -> Any:
+    """G^T applied to every axis that counts joints."""
+    if not axes:
+        return x
+    rows = [_contracted(model, row, axes[1:]) for row in x]
+    if axes[0] != "n":
+        return rows
+    total: list[Any] = [None] * model.nv
+    for row, body in zip(rows, model.bodies, strict=True):
+        share = _scaled(row, body.ratio)
+        so_far = total[body.coordinate]
+        total[body.coordinate] = share if so_far is None else _sum(so_far, share)
+    return total
+
+
+def _scaled(x: Any, k: Scalar) -> Any:
+    return [_scaled(y, k) for y in x] if isinstance(x, list) else k * x
+
+
+def _sum(x: Any, y: Any) -> Any:
+    return [_sum(a, b) for a, b in zip(x, y, strict=True)] if isinstance(x, list) else x + y

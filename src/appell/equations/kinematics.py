@@ -1,0 +1,72 @@
+"""Where the bodies are: poses and Jacobians, by composing the joints from the base outwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.maths.rotation import Matrix, Rotation
+from appell.maths.scalar import Scalar
+from appell.maths.vector import ZERO, Tensor, Vector, cross
+from appell.model.model import BASE, Frame, Model
+
+
+class Pose(NamedTuple):
+    """Axes and origin of a frame, in the base's."""
+
+    R: Matrix
+    s: Vector
+
+    @property
+    def z(self) -> Vector:
+        return Vector(self.R.rows.x.z, self.R.rows.y.z, self.R.rows.z.z)
+
+
+ORIGIN = Pose(Matrix(Tensor(Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))), ZERO)
+
+
+def poses(model: Model, q: Sequence[Scalar]) -> dict[int, Pose]:
+    """The pose of every body's frame."""
+    places = {BASE: ORIGIN}
+    for i, body in model.outwards():
+        places[i] = _then(places[body.parent], body.rotation(q[i]), body.offset(q[i]))
+    return places
+
+
+def forward_kinematics(
+    model: Model, q: Sequence[Scalar], frame: Frame
+) -> list[list[Scalar]]:
+    """The homogeneous matrix of a frame in the base's."""
+    R, s = _place(model, q, frame)
+    rows = [[*row, p] for row, p in zip(R.rows, s, strict=True)]
+    return [*rows, [0, 0, 0, 1]]
+
+
+def jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scalar]]:
+    """6 x n: velocity of the frame's origin, then its angular velocity, in the base's axes."""
+    places = poses(model, q)
+    tip = _then(places[frame.body], frame.R, frame.s).s
+    path = model.ancestors[frame.body] if frame.body != BASE else ()
+    J: list[list[Scalar]] = [[0] * len(model.bodies) for _ in range(6)]
+    for i in path:
+        z = places[i].z
+        revolute = model.bodies[i].revolute
+        linear = cross(z, tip - places[i].s) if revolute else z
+        for row, x in enumerate((*linear, *(z if revolute else ZERO))):
+            J[row][i] = x
+    return J
+
+
+def _place(model: Model, q: Sequence[Scalar], frame: Frame) -> Pose:
+    return _then(poses(model, q)[frame.body], frame.R, frame.s)
+
+
+def _then(pose: Pose, R: Rotation, s: Vector) -> Pose:
+    """The pose of a frame given in another's axes.
+
+    Its rows are R^T applied to the rows of the other: no matrices are multiplied.
+    """
+    rows = Tensor(*(R.T @ row for row in pose.R.rows))
+    return Pose(Matrix(rows), pose.s + pose.R @ s)
+
+

@@ -1,0 +1,1 @@
+"""What a scalar, a vector, a rotation and an inertia tensor is."""

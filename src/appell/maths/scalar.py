@@ -1,0 +1,59 @@
+"""Functions of one scalar, whatever kind of number it is.
+
+A scalar is a float, a NumPy array (a batch of numbers), a SymPy expression, a
+CasADi SX, a JAX array, or a recorded scalar of :mod:`appell.compile`. The
+operators ``+ - * /`` work on all of them; these functions do too. A kind of
+scalar from outside these libraries brings the functions as methods.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+Scalar = Any
+
+_LIBRARIES = {
+    "builtins": "math",
+    "numpy": "numpy",
+    "sympy": "sympy",
+    "casadi": "casadi",
+    "jax": "jax.numpy",
+    "jaxlib": "jax.numpy",
+}
+
+
+@cache
+def _home(kind: type) -> Any:
+    """The library that computes with numbers of this kind; the kind itself if none does."""
+    library = _LIBRARIES.get(kind.__module__.partition(".")[0])
+    return kind if library is None else import_module(library)
+
+
+def sin(x: Scalar) -> Scalar:
+    return _home(type(x)).sin(x)
+
+
+def cos(x: Scalar) -> Scalar:
+    return _home(type(x)).cos(x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    return _home(type(x)).sqrt(x)
+
+
+def sign(x: Scalar) -> Scalar:
+    """-1, 0 or 1 with the sign of x."""
+    home = _home(type(x))
+    return (x > 0) - (x < 0) if home is math else home.sign(x)
+
+
+def snap(x: float, tolerance: float = 1e-14) -> float | int:
+    """x, or the whole number -1, 0 or 1 if x differs from it by rounding only.
+
+    Whole numbers fold away while an equation is recorded: 0 x = 0, 1 x = x.
+    """
+    nearest = round(x) if abs(x) < 1.5 else 2
+    return nearest if nearest != 2 and abs(x - nearest) <= tolerance else float(x)

@@ -1,0 +1,1 @@
+"""What a robot is, and how it is read."""

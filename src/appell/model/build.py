@@ -1,0 +1,306 @@
+"""From links and joints as people describe them to a Model.
+
+Fixed joints are merged (their links stay as named frames), every body gets a
+frame whose z is its joint's axis, and frames are turned about that axis so that
+one child of each body is reached by a rotation about x alone, as in the modified
+Denavit-Hartenberg convention: an equation then turns a vector by 8 products
+instead of 13.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import atan2, hypot, isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.errors import ModelError
+from appell.maths.rotation import AboutX, AboutZ, After, Matrix, Rotation, as_matrix
+from appell.maths.scalar import snap
+from appell.maths.vector import Symmetric, Tensor, Vector
+from appell.model.inertia import NOTHING, Inertia, check_inertia
+from appell.model.model import BASE, Body, Frame, Joint, Model
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """This joint's position is ``ratio`` times that of ``joint``, plus ``shift``."""
+
+    joint: str
+    ratio: float = 1.0
+    shift: float = 0.0
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """How a child link hangs on its parent.
+
+    The joint's frame is at ``position`` with axes ``rotation`` in the parent's, what moves does so
+    along or about ``axis`` (in the joint's frame), and the child's own frame is at ``link_position``
+    with axes ``link_rotation`` on what moves. ``joint`` is None where nothing does.
+    """
+
+    name: str
+    parent: str
+    child: str
+    joint: Joint | None
+    rotation: Array
+    position: Array
+    axis: Array | tuple[float, float, float] = (0.0, 0.0, 1.0)
+    mimic: Mimic | None = None
+    shift: float = 0.0
+    link_rotation: Array = field(default_factory=lambda: np.eye(3))
+    link_position: Array = field(default_factory=lambda: np.zeros(3))
+
+
+def assemble(
+    name: str,
+    links: Mapping[str, Inertia],
+    hinges: Sequence[Hinge],
+    *,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    tip: str | None = None,
+    physical: bool = True,
+) -> Model:
+    """Build and check a model. ``physical=False`` accepts inertias that no body has."""
+    root, ordered = _tree(name, links, hinges)
+    if physical:
+        for link, inertia in links.items():
+            check_inertia(link, inertia)
+    moving = [h for h in ordered if h.joint is not None]
+    if not moving:
+        raise ModelError(f"'{name}' has no moving joint: there is no dynamics to compute.")
+
+    # Every link's place on a body, in the body's frame whose z is its joint's axis.
+    place: dict[str, tuple[int, Array, Array]] = {root: (BASE, np.eye(3), np.zeros(3))}
+    parents: list[int] = []
+    R0s: list[Array] = []
+    s0s: list[Array] = []
+    inertias: list[Inertia] = []
+    for h in ordered:
+        body, R, s = place[h.parent]
+        R, s = R @ h.rotation, s + R @ h.position
+        if h.joint is None:
+            place[h.child] = (body, R @ h.link_rotation, s + R @ h.link_position)
+            continue
+        Rz = _frame_along(np.asarray(h.axis, dtype=float), h.name)
+        parents.append(body)
+        R0s.append(R @ Rz)
+        s0s.append(s)
+        inertias.append(NOTHING)
+        place[h.child] = (len(parents) - 1, Rz.T @ h.link_rotation, Rz.T @ h.link_position)
+
+    turn, shifts = _planar_frames(parents, R0s, s0s, [h.joint for h in moving if h.joint])
+    Rzs = [_about_z(b) for b in turn]
+
+    frames = []
+    for link, (body, R, s) in place.items():
+        if body != BASE:
+            R, s = Rzs[body].T @ R, Rzs[body].T @ s
+            inertias[body] = inertias[body] + links[link].moved(as_rotation(R), as_vector(s))
+        frames.append(Frame(link, body, as_rotation(R), as_vector(s)))
+
+    joints = [h.joint for h in moving if h.mimic is None]
+    index = {j.name: k for k, j in enumerate(joints) if j is not None}
+    bodies = []
+    for i, h in enumerate(moving):
+        assert h.joint is not None
+        p = parents[i]
+        toparent = Rzs[p].T if p != BASE else np.eye(3)
+        revolute = h.joint.kind == "revolute"
+        R0 = toparent @ R0s[i] @ (_about_z(-shifts[i]) if revolute else np.eye(3)) @ Rzs[i]
+        leader = index.get(h.mimic.joint if h.mimic else h.name)
+        if leader is None:
+            raise ModelError(
+                f"'{name}': joint '{h.name}' mimics '{h.mimic.joint if h.mimic else ''}', which is "
+                f"not an independent moving joint; those are {', '.join(index)}."
+            )
+        bodies.append(
+            Body(
+                name=h.child,
+                parent=p,
+                joint=h.joint,
+                R0=as_rotation(R0),
+                s0=as_vector(toparent @ s0s[i]),
+                inertia=_snapped(inertias[i]),
+                coordinate=leader,
+                ratio=snap(h.mimic.ratio) if h.mimic else 1,
+                shift=snap(h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i] * revolute),
+            )
+        )
+    tips = {h.child for h in ordered} - {h.parent for h in ordered}
+    if tip is None and len(tips) == 1:
+        (tip,) = tips
+    return Model(
+        name=name,
+        bodies=tuple(bodies),
+        joints=tuple(j for j in joints if j is not None),
+        frames=tuple(frames),
+        gravity=as_vector(_finite(gravity, f"'{name}': gravity")),
+        tip=tip,
+    )
+
+
+def attach(
+    model: Model, load: Inertia, frame: Frame, *, name: str = "payload", physical: bool = True
+) -> Model:
+    """The model with a load fixed to the frame, given in the frame's axes."""
+    if physical:
+        check_inertia(name, load)
+    if frame.body == BASE:
+        raise ModelError(
+            f"'{model.name}': link '{frame.name}' does not move, so a payload there changes "
+            "nothing; name a moving link."
+        )
+    bodies = list(model.bodies)
+    body = bodies[frame.body]
+    carried = _snapped(body.inertia + load.moved(frame.R, frame.s))
+    bodies[frame.body] = replace(body, inertia=carried)
+    return replace(model, bodies=tuple(bodies))
+
+
+def as_vector(v: Sequence[float] | Array) -> Vector:
+    return Vector(*(snap(float(x)) for x in v))
+
+
+def as_rotation(R: Array) -> Rotation:
+    """A rotation about x or z where the matrix is one, the matrix otherwise."""
+    m = [[snap(float(x)) for x in row] for row in R]
+    if m[0] == [1, 0, 0]:
+        return AboutX(m[1][1], m[2][1])
+    if m[2] == [0, 0, 1]:
+        return AboutZ(m[0][0], m[1][0])
+    # Rz(b) Rx(a): the first column has no z, so neither step needs the full matrix.
+    if m[2][0] == 0:
+        return After(AboutZ(m[0][0], m[1][0]), AboutX(m[2][2], m[2][1]))
+    return Matrix(Tensor(*(Vector(*row) for row in m)))
+
+
+def as_array(R: Rotation) -> Array:
+    return np.array([[*row] for row in as_matrix(R).rows], dtype=float)
+
+
+def _snapped(inertia: Inertia) -> Inertia:
+    """Zeros exact: what is left of a sum by rounding is no moment of inertia."""
+    scale = 1e-15 * max(1e-300, *(abs(float(x)) for x in inertia.parameters))
+    numbers = tuple(0 if abs(float(x)) <= scale else snap(float(x)) for x in inertia.parameters)
+    m, hx, hy, hz, *tensor = numbers
+    return Inertia(m, Vector(hx, hy, hz), Symmetric(*tensor))
+
+
+def _tree(
+    name: str, links: Mapping[str, Inertia], hinges: Sequence[Hinge]
+) -> tuple[str, list[Hinge]]:
+    """The root link, and the hinges ordered so that a parent stands before its children."""
+    for what, names in (
+        ("joint", [h.name for h in hinges]),
+        ("child link", [h.child for h in hinges]),
+    ):
+        for repeated, count in Counter(names).items():
+            if count > 1:
+                cure = "a link hangs on one joint" if what == "child link" else "names are unique"
+                raise ModelError(f"'{name}': {what} '{repeated}' is given {count} times; {cure}.")
+    for h in hinges:
+        for link in (h.parent, h.child):
+            if link not in links:
+                raise ModelError(
+                    f"'{name}': joint '{h.name}' names link '{link}', which is not there; the "
+                    f"links are {', '.join(links)}."
+                )
+        _finite([*h.position, *np.ravel(h.rotation), h.shift], f"'{name}': joint '{h.name}'")
+    roots = [link for link in links if link not in {h.child for h in hinges}]
+    if len(roots) != 1:
+        raise ModelError(
+            f"'{name}' has {len(roots)} root links ({', '.join(roots) or 'every link is a child'});"
+            " a tree has one: join the others to it by fixed joints, and open any loop."
+        )
+    ordered: list[Hinge] = []
+    reached = {roots[0]}
+    waiting = list(hinges)
+    while waiting:
+        ready = next((h for h in waiting if h.parent in reached), None)
+        if ready is None:
+            stuck = ", ".join(h.name for h in waiting)
+            raise ModelError(f"'{name}': joints {stuck} form a loop apart from '{roots[0]}'.")
+        ordered.append(ready)
+        reached.add(ready.child)
+        waiting.remove(ready)
+    return roots[0], ordered
+
+
+def _finite(numbers: Sequence[float] | Array, what: str) -> Sequence[float] | Array:
+    if not all(isfinite(x) for x in numbers):
+        raise ModelError(f"{what}: expected finite numbers, got {[float(x) for x in numbers]}.")
+    return numbers
+
+
+def _frame_along(axis: Array, joint: str) -> Array:
+    """A rotation whose z is the axis; a coordinate axis gives a matrix of zeros and ones."""
+    length = np.linalg.norm(axis)
+    if axis.shape != (3,) or not np.isfinite(length) or length < 1e-9:
+        raise ModelError(
+            f"joint '{joint}': axis {axis.tolist()} has no direction; give three finite numbers, "
+            "not all zero."
+        )
+    z = np.array([snap(x) for x in axis / length], dtype=float)
+    x = np.zeros(3)
+    # Across the axis, in the plane of its two largest components.
+    i, j = sorted(np.argsort(-np.abs(z), kind="stable")[:2])
+    x[i], x[j] = (z[j], -z[i])
+    if z[2] == 1:
+        x = np.array([1.0, 0.0, 0.0])
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _about_z(angle: float) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _planar_frames(
+    parents: Sequence[int], R0s: Sequence[Array], s0s: Sequence[Array], joints: Sequence[Joint]
+) -> tuple[list[float], list[float]]:
+    """By which angle to turn each body's frame about its z, and what to add to its coordinate.
+
+    With R0 = Rz(b) Rx(a) Rz(d), a parent turned by b and a coordinate shifted by d plus
+    the body's own turn leave Rx(a) alone. Only one child can ask its parent to turn; the
+    one with most descendants does.
+    """
+    n = len(parents)
+    weight = [1] * n
+    for i in reversed(range(n)):
+        if parents[i] != BASE:
+            weight[parents[i]] += weight[i]
+    turn = [0.0] * n
+    angles = [_zxz(R0, s0) for R0, s0 in zip(R0s, s0s, strict=True)]
+    for i in range(n):
+        heirs = [j for j in range(n) if parents[j] == i]
+        if heirs:
+            turn[i] = angles[max(heirs, key=lambda j: weight[j])][0]
+        elif joints[i].kind == "prismatic":
+            turn[i] = -angles[i][1]
+    shifts = [d + b for (_, d), b in zip(angles, turn, strict=True)]
+    return turn, [float(np.arctan2(np.sin(x), np.cos(x))) if abs(x) > np.pi else x for x in shifts]
+
+
+def _zxz(R: Array, s: Array) -> tuple[float, float]:
+    """The angles b and d of R = Rz(b) Rx(a) Rz(d)."""
+    if hypot(R[2, 0], R[2, 1]) < 1e-12:
+        # Parallel axes: b is free, and x along the offset keeps its y zero.
+        sense = 1 if R[2, 2] > 0 else -1
+        b = atan2(s[1], s[0]) if abs(s[1]) > 1e-12 else 0.0
+        return b, sense * (atan2(R[1, 0], R[0, 0]) - b)
+    return _principal(atan2(R[0, 2], -R[1, 2]), atan2(R[2, 0], R[2, 1]))
+
+
+def _principal(b: float, d: float) -> tuple[float, float]:
+    """Of the two equal pairs, (b, d) and (b + pi, d + pi) with -a, the one that turns less."""
+    if abs(b) > np.pi / 2 + 1e-12:
+        return b - np.copysign(np.pi, b), d - np.copysign(np.pi, d)
+    return b, d

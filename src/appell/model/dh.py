@@ -1,0 +1,156 @@
+"""Robots from Denavit-Hartenberg parameters, in either convention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.errors import ModelError
+from appell.maths.vector import Symmetric, Vector
+from appell.model.build import Hinge, assemble
+from appell.model.inertia import NOTHING, Inertia
+from appell.model.model import Joint, Model
+
+Numbers = Sequence[float] | npt.NDArray[np.float64]
+
+
+def from_dh(
+    *,
+    convention: str,
+    alpha: Numbers,
+    a: Numbers,
+    d: Numbers,
+    theta: Numbers | None = None,
+    kinds: Sequence[str] | str | None = None,
+    mass: Numbers,
+    com: Sequence[Numbers],
+    inertia: Sequence[Numbers],
+    name: str = "robot",
+    gravity: Numbers = (0.0, 0.0, -9.81),
+    limits: Sequence[tuple[float, float]] | None = None,
+    speed: Numbers | None = None,
+    effort: Numbers | None = None,
+    viscous: Numbers | None = None,
+    coulomb: Numbers | None = None,
+    rotor: Numbers | None = None,
+    gear: Numbers | None = None,
+    joint_names: Sequence[str] | None = None,
+    link_names: Sequence[str] | None = None,
+    physical: bool = True,
+) -> Model:
+    """A chain from its Denavit-Hartenberg table; one entry a joint in every argument.
+
+    ``convention="modified"`` (Craig: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i on joint i)
+    or ``"standard"`` (Paul: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the end of link i).
+    ``kinds`` is a string of R and P or a list of "revolute" and "prismatic"; all revolute
+    without it. ``theta`` and ``d`` are constants of the joint; its coordinate is added to
+    theta (revolute) or d (prismatic). ``com`` is in the link's frame, ``inertia`` about the
+    centre of mass: Ixx, Iyy, Izz, or six numbers Ixx, Ixy, Iyy, Ixz, Iyz, Izz, or 3 x 3.
+    """
+    if convention not in ("modified", "standard"):
+        raise ModelError(
+            f"convention={convention!r}: say 'modified' (Craig, frame i on joint i) or 'standard' "
+            "(Paul, frame i at the end of link i)."
+        )
+    n = len(alpha)
+    if n == 0:
+        raise ModelError("alpha is empty: a robot has at least one joint.")
+    types = _kinds(kinds, n)
+    for label, given in {
+        "a": a, "d": d, "theta": theta, "mass": mass, "com": com, "inertia": inertia,
+        "limits": limits, "speed": speed, "effort": effort, "viscous": viscous,
+        "coulomb": coulomb, "rotor": rotor, "gear": gear, "joint_names": joint_names,
+        "link_names": link_names,
+    }.items():  # fmt: skip
+        if given is not None and len(given) != n:
+            raise ModelError(f"{label} has {len(given)} entries and alpha {n}: one a joint.")
+
+    def entry(numbers: Numbers | None, i: int, default: float) -> float:
+        return default if numbers is None else float(numbers[i])
+
+    links = {"base": NOTHING}
+    hinges = []
+    at = "base"
+    for i in range(n):
+        low, high = limits[i] if limits is not None else (-inf, inf)
+        joint = Joint(
+            name=joint_names[i] if joint_names else f"joint{i + 1}",
+            kind=types[i],  # type: ignore[arg-type]
+            lower=low,
+            upper=high,
+            speed=entry(speed, i, inf),
+            effort=entry(effort, i, inf),
+            viscous=entry(viscous, i, 0.0),
+            coulomb=entry(coulomb, i, 0.0),
+            rotor=entry(rotor, i, 0.0),
+            gear=entry(gear, i, 1.0),
+        )
+        link = link_names[i] if link_names else f"link{i + 1}"
+        links[link] = link_inertia(link, mass[i], com[i], inertia[i])
+        turned, slid = entry(theta, i, 0.0), float(d[i])
+        revolute = joint.kind == "revolute"
+        rx, rz = _about_x(float(alpha[i])), _about_z(turned)
+        reach = np.array([float(a[i]), 0.0, 0.0])
+        rise = np.array([0.0, 0.0, slid])
+        if convention == "modified":
+            # Rx Tx, then the joint; what is constant of theta or d goes before it.
+            R = rx if revolute else rx @ rz
+            s = reach + rx @ rise if revolute else reach
+            shift = turned if revolute else slid
+            hinges.append(Hinge(joint.name, at, link, joint, R, s, shift=shift))
+        else:
+            hinges.append(
+                Hinge(
+                    joint.name, at, link, joint,
+                    np.eye(3) if revolute else rz, np.zeros(3),
+                    shift=turned if revolute else slid,
+                    link_rotation=rx,
+                    link_position=reach + rise if revolute else reach,
+                )  # fmt: skip
+            )
+        at = link
+    return assemble(name, links, hinges, gravity=gravity, tip=at, physical=physical)
+
+
+def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[str]:
+    letters = {"R": "revolute", "P": "prismatic", "revolute": "revolute", "prismatic": "prismatic"}
+    given = list(kinds) if kinds is not None else ["R"] * n
+    unknown = [k for k in given if k not in letters]
+    if unknown or len(given) != n:
+        raise ModelError(
+            f"kinds={kinds!r}: expected {n} joint kinds, each 'revolute' ('R') or 'prismatic' "
+            "('P')."
+        )
+    return [letters[k] for k in given]
+
+
+def link_inertia(name: str, mass: float, com: Numbers, inertia: Numbers) -> Inertia:
+    """From a mass, its centre, and the inertia about it as 3, 6 or 3 x 3 numbers."""
+    I = np.asarray(inertia, dtype=float)  # noqa: E741
+    if I.shape == (3,):
+        tensor = Symmetric(I[0], 0.0, I[1], 0.0, 0.0, I[2])
+    elif I.shape == (6,):
+        tensor = Symmetric(*I)
+    elif I.shape == (3, 3) and np.allclose(I, I.T, rtol=1e-9, atol=0):
+        tensor = Symmetric(I[0, 0], I[1, 0], I[1, 1], I[2, 0], I[2, 1], I[2, 2])
+    else:
+        raise ModelError(
+            f"link '{name}': inertia of shape {I.shape}; expected 3 principal moments, 6 numbers "
+            "(Ixx, Ixy, Iyy, Ixz, Iyz, Izz) or a symmetric 3 x 3 matrix."
+        )
+    if len(com) != 3:
+        raise ModelError(f"link '{name}': com has {len(com)} numbers; expected x, y, z.")
+    return Inertia.about_com(float(mass), Vector(*map(float, com)), Symmetric(*map(float, tensor)))
+
+
+def _about_x(angle: float) -> npt.NDArray[np.float64]:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def _about_z(angle: float) -> npt.NDArray[np.float64]:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -1,0 +1,102 @@
+"""The inertia of a link, and whether a body can have it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.errors import ModelError
+from appell.maths.rotation import Rotation
+from appell.maths.scalar import Scalar
+from appell.maths.vector import NIL, ZERO, Symmetric, Vector, inertia_product, point_inertia
+
+# Moments of inertia in files are rounded to a few digits: a rod's zero moment, or a
+# plate's sum of two, may miss the limit by that much of the trace.
+_ROUNDING = 1e-6
+
+
+class Inertia(NamedTuple):
+    """Mass, first moment m c and second moments about the frame's origin (kg, kg m, kg m^2)."""
+
+    mass: Scalar
+    moment: Vector
+    tensor: Symmetric
+
+    @classmethod
+    def about_com(cls, mass: Scalar, com: Vector, tensor: Symmetric) -> Inertia:
+        """From the centre of mass and the inertia tensor about it, axes parallel to the frame's."""
+        return cls(mass, com * mass, tensor + point_inertia(com) * mass)
+
+    @classmethod
+    def from_parameters(cls, parameters: tuple[Scalar, ...]) -> Inertia:
+        m, hx, hy, hz, *tensor = parameters
+        return cls(m, Vector(hx, hy, hz), Symmetric(*tensor))
+
+    @property
+    def parameters(self) -> tuple[Scalar, ...]:
+        """m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz: the model is linear in these."""
+        return (self.mass, *self.moment, *self.tensor)
+
+    @property
+    def com(self) -> Vector:
+        return self.moment * (1 / self.mass) if self.mass else ZERO
+
+    def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
+        return Inertia(
+            self.mass + other.mass, self.moment + other.moment, self.tensor + other.tensor
+        )
+
+    def moved(self, R: Rotation, s: Vector) -> Inertia:
+        """The same body seen from a frame in which its own has axes R and origin s."""
+        moment = R @ self.moment
+        return Inertia(
+            self.mass,
+            moment + s * self.mass,
+            R.congruence(self.tensor) + inertia_product(s, moment) + point_inertia(s) * self.mass,
+        )
+
+
+NOTHING = Inertia(0, ZERO, NIL)
+
+
+def check_inertia(link: str, inertia: Inertia) -> None:
+    """Refuse an inertia that no distribution of mass has.
+
+    A body exists if its pseudo-inertia, ``[[tr(I)/2 - I, m c], [m c^T, m]]``, is
+    positive semidefinite: its mass is not negative, and no principal moment about
+    the centre of mass exceeds the sum of the other two.
+    """
+    numbers = np.array(inertia.parameters, dtype=float)
+    m, com = float(inertia.mass), np.array(inertia.com, dtype=float)
+    given = f"link '{link}': mass = {m:g} kg, centre of mass = {com.round(9).tolist()} m"
+    if not np.isfinite(numbers).all():
+        raise ModelError(f"{given}: every inertial parameter must be a finite number.")
+    if m < 0:
+        raise ModelError(f"{given}: the mass is negative; it must be zero or more.")
+    if m == 0:
+        if numbers.any():
+            raise ModelError(
+                f"{given}: a link without mass has moments {numbers[4:].tolist()}; "
+                "give it a mass, or set all its inertia to zero."
+            )
+        return
+    about_com = inertia.tensor - point_inertia(inertia.com) * m
+    principal = np.linalg.eigvalsh(np.array([[*row] for row in about_com.tensor], dtype=float))
+    shown = f"{given}, principal moments of inertia about it = {principal.tolist()} kg m^2"
+    slack = _ROUNDING * max(abs(principal).max(), np.trace(_moments(inertia)))
+    if principal[0] < -slack:
+        raise ModelError(
+            f"{shown}: a principal moment is negative. Check the tensor's signs, and that it "
+            "is given about the centre of mass."
+        )
+    if principal[2] > principal[0] + principal[1] + slack:
+        raise ModelError(
+            f"{shown}: the largest exceeds the sum of the other two (triangle inequality), so the "
+            "pseudo-inertia is not positive and no body has this inertia. Check the tensor's "
+            "reference point and units."
+        )
+
+
+def _moments(inertia: Inertia) -> np.ndarray:
+    return np.array([[*row] for row in inertia.tensor.tensor], dtype=float)

@@ -1,0 +1,19 @@
+"""Robots that come with Appell; each is a function that gives a Model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from appell.model.library.planar import planar_chain, two_link
+from appell.model.library.puma560 import puma560
+from appell.model.library.random import random_tree
+from appell.model.library.stanford import stanford_arm
+from appell.model.model import Model
+
+ROBOTS: dict[str, Callable[..., Model]] = {
+    "puma560": puma560,
+    "stanford_arm": stanford_arm,
+    "two_link": two_link,
+    "planar_chain": planar_chain,
+    "random_tree": random_tree,
+}

@@ -1,0 +1,183 @@
+"""What a robot is: a tree of bodies, each hung on its parent by one joint.
+
+A body's frame has its origin on its joint's axis and its z along it, as in the
+modified Denavit-Hartenberg convention; robots described otherwise are brought
+to this form when they are built. Numbers are SI; all of it is frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import Literal, TypeVar
+
+from appell.errors import InputError
+from appell.maths.rotation import After, Rotation, about_z
+from appell.maths.scalar import Scalar
+from appell.maths.vector import Symmetric, Vector, Z
+from appell.model.inertia import Inertia
+
+BASE = -1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v)."""
+
+    name: str
+    kind: Literal["revolute", "prismatic"] = "revolute"
+    lower: float = -inf
+    upper: float = inf
+    speed: float = inf
+    effort: float = inf
+    viscous: Scalar = 0
+    coulomb: Scalar = 0
+    rotor: Scalar = 0
+    gear: Scalar = 1
+
+    @property
+    def reflected(self) -> Scalar:
+        """The rotor's inertia felt at the joint: gear ratio squared times its own."""
+        return self.gear * self.gear * self.rotor
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body: where its joint sits on the parent, and what it weighs.
+
+    Its joint's position is ``ratio * q[coordinate] + shift``; a ratio other than
+    one is a joint that mimics another.
+    """
+
+    name: str
+    parent: int
+    joint: Joint
+    R0: Rotation
+    s0: Vector
+    inertia: Inertia
+    coordinate: int
+    ratio: Scalar = 1
+    shift: Scalar = 0
+
+    @property
+    def revolute(self) -> bool:
+        return self.joint.kind == "revolute"
+
+    @property
+    def rho(self) -> int:
+        """1 for a revolute joint, 0 for a prismatic one."""
+        return int(self.revolute)
+
+    @property
+    def sigma(self) -> int:
+        """1 for a prismatic joint, 0 for a revolute one."""
+        return 1 - self.rho
+
+    def rotation(self, q: Scalar) -> Rotation:
+        """From this body's axes to its parent's."""
+        return After(self.R0, about_z(q)) if self.revolute else self.R0
+
+    def offset(self, q: Scalar) -> Vector:
+        """From the parent's origin to this body's, in the parent's axes."""
+        return self.s0 if self.revolute else self.s0 + self.R0 @ (Z * q)
+
+    @property
+    def mass(self) -> Scalar:
+        return self.inertia.mass
+
+    @property
+    def moment(self) -> Vector:
+        """m r, with r from the frame's origin to the centre of mass."""
+        return self.inertia.moment
+
+    @property
+    def tensor(self) -> Symmetric:
+        """The inertia tensor about the frame's origin."""
+        return self.inertia.tensor
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body (or on the base): a link of the description, or a tool."""
+
+    name: str
+    body: int
+    R: Rotation
+    s: Vector
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fixed-base tree of bodies; a parent stands before its children."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    frames: tuple[Frame, ...]
+    gravity: Vector = Vector(0, 0, -9.81)
+    tip: str | None = field(default=None)
+
+    @property
+    def nv(self) -> int:
+        return len(self.joints)
+
+    @property
+    def mimics(self) -> bool:
+        """Whether a joint follows another, or one coordinate moves several bodies."""
+        return len(self.bodies) != self.nv or any(b.ratio != 1 for b in self.bodies)
+
+    @property
+    def rotors(self) -> bool:
+        """Whether a joint's rotor has inertia."""
+        return any(b.joint.rotor != 0 for b in self.bodies)
+
+    def outwards(self) -> Iterator[tuple[int, Body]]:
+        """Bodies from the base to the tips."""
+        return iter(enumerate(self.bodies))
+
+    def inwards(self) -> Iterator[tuple[int, Body]]:
+        """Bodies from the tips to the base."""
+        return reversed(tuple(enumerate(self.bodies)))
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(
+            tuple(j for j, b in enumerate(self.bodies) if b.parent == i)
+            for i in range(len(self.bodies))
+        )
+
+    @cached_property
+    def ancestors(self) -> tuple[tuple[int, ...], ...]:
+        """For each body, itself and its ancestors, from the base outwards."""
+        paths: list[tuple[int, ...]] = []
+        for i, body in self.outwards():
+            paths.append((*(paths[body.parent] if body.parent != BASE else ()), i))
+        return tuple(paths)
+
+    def frame(self, name: str | None) -> Frame:
+        """A frame by name; without one, the tip of a robot that has only one."""
+        wanted = self.tip if name is None else name
+        for frame in self.frames:
+            if frame.name == wanted:
+                return frame
+        known = ", ".join(f.name for f in self.frames)
+        if name is None:
+            raise InputError(
+                f"'{self.name}' has several tips, so a frame must be named: frame= one of {known}."
+            )
+        raise InputError(f"'{self.name}' has no frame '{name}'; its frames are {known}.")
+
+    def spread(self, x: Sequence[T], *, shifted: bool = False) -> list[T]:
+        """From coordinates (or speeds) to the bodies' joints."""
+        joint = [b.ratio * x[b.coordinate] for b in self.bodies]
+        return [y + b.shift for y, b in zip(joint, self.bodies, strict=True)] if shifted else joint
+
+    def gather(self, y: Sequence[T]) -> list[T]:
+        """From forces at the bodies' joints to forces of the coordinates (spread, transposed)."""
+        x: list[T] = [0] * self.nv  # type: ignore[list-item]
+        for force, b in zip(y, self.bodies, strict=True):
+            x[b.coordinate] = x[b.coordinate] + b.ratio * force  # type: ignore[operator]
+        return x

@@ -1,0 +1,113 @@
+"""A model's numbers as arguments: masses, centres of mass, inertias, geometry, gravity.
+
+All are given in the frames of the links, as the description has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.errors import InputError
+from appell.maths.rotation import After, Matrix, Rotation, as_matrix
+from appell.maths.vector import Symmetric, Tensor, Vector, point_inertia
+from appell.model.inertia import Inertia
+from appell.model.model import BASE, Body, Model
+
+Array = npt.NDArray[np.float64]
+
+GROUPS = ("mass", "com", "inertia", "geometry", "gravity")
+
+
+def inertial_parameters(model: Model) -> Array:
+    """m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz of each body about its link frame's origin; a robot
+    with rotors has their inertias felt at the joints after them."""
+    numbers = [x for body in model.bodies for x in link_inertia(model, body).parameters]
+    if model.rotors:
+        numbers += [body.joint.reflected for body in model.bodies]
+    return np.array(numbers, dtype=float)
+
+
+def link_inertia(model: Model, body: Body) -> Inertia:
+    """A body's inertia in the frame of the link it is named after."""
+    link = model.frame(body.name)
+    return body.inertia.moved(link.R.T, -(link.R.T @ link.s))
+
+
+def groups(names: Sequence[str] | str | bool) -> tuple[str, ...]:
+    """The groups asked for; True is all of them."""
+    wanted = GROUPS if names is True else (names,) if isinstance(names, str) else tuple(names or ())
+    for name in wanted:
+        if name not in GROUPS:
+            raise InputError(f"parameters={name!r}: expected one of {', '.join(GROUPS)}.")
+    return tuple(dict.fromkeys(wanted))
+
+
+def values(model: Model, group: str) -> Array:
+    """The model's own numbers of a group: mass (n,), com (n, 3), inertia about the centre of mass
+    (n, 6), geometry (n, 12) as the rows of [R | s] from the parent link at q = 0, gravity (3,)."""
+    if group == "gravity":
+        return np.array(model.gravity, dtype=float)
+    inertias = [link_inertia(model, body) for body in model.bodies]
+    if group == "mass":
+        return np.array([i.mass for i in inertias], dtype=float)
+    if group == "com":
+        return np.array([i.com for i in inertias], dtype=float)
+    if group == "inertia":
+        about_com = (i.tensor - point_inertia(i.com) * i.mass for i in inertias)
+        return np.array([*map(tuple, about_com)], dtype=float)
+    return np.array([_geometry(model, body) for body in model.bodies], dtype=float)
+
+
+def with_values(model: Model, given: dict[str, Any]) -> Model:
+    """The model with these numbers, scalars of any kind, in the place of its own."""
+    bodies = []
+    for i, body in enumerate(model.bodies):
+        if given.keys() & {"mass", "com", "inertia"}:
+            body = replace(body, inertia=_inertia(model, body, i, given))
+        if "geometry" in given:
+            body = _placed(model, body, given["geometry"][i])
+        bodies.append(body)
+    gravity = Vector(*given["gravity"]) if "gravity" in given else model.gravity
+    return replace(model, bodies=tuple(bodies), gravity=gravity)
+
+
+def _inertia(model: Model, body: Body, i: int, given: dict[str, Any]) -> Inertia:
+    own = link_inertia(model, body)
+    mass = given["mass"][i] if "mass" in given else own.mass
+    com = Vector(*given["com"][i]) if "com" in given else own.com
+    if "inertia" in given:
+        tensor = Symmetric(*given["inertia"][i])
+    else:
+        tensor = own.tensor - point_inertia(own.com) * own.mass
+    link = model.frame(body.name)
+    return Inertia.about_com(mass, com, tensor).moved(link.R, link.s)
+
+
+def _geometry(model: Model, body: Body) -> list[Any]:
+    """[R | s] of the body's link in its parent's at q = 0."""
+    link, above = model.frame(body.name), _above(model, body)
+    R, s = body.rotation(body.shift), body.offset(body.shift)
+    turned = as_matrix(After(above[0].T, After(R, link.R)))
+    place = above[0].T @ (s + R @ link.s - above[1])
+    return [x for row, p in zip(turned.rows, place, strict=True) for x in (*row, p)]
+
+
+def _placed(model: Model, body: Body, numbers: Sequence[Any]) -> Body:
+    """The body hung where [R | s] says."""
+    link, above = model.frame(body.name), _above(model, body)
+    rows = [numbers[0:3], numbers[4:7], numbers[8:11]]
+    R = Matrix(Tensor(*(Vector(*row) for row in rows)))
+    R0 = as_matrix(After(above[0], After(R, link.R.T)))
+    s = above[1] + above[0] @ Vector(numbers[3], numbers[7], numbers[11])
+    return replace(body, R0=R0, s0=s - R0 @ link.s, shift=0)
+
+
+def _above(model: Model, body: Body) -> tuple[Rotation, Vector]:
+    name = model.frames[0].name if body.parent == BASE else model.bodies[body.parent].name
+    link = model.frame(name)
+    return link.R, link.s

@@ -1,0 +1,402 @@
+"""Robot: a model and its compiled equations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.equations.quantities import QUANTITIES, SHORT_CHAIN, Quantity
+from appell.errors import InputError, ModelError
+from appell.model.build import as_vector, attach
+from appell.model.dh import from_dh, link_inertia
+from appell.model.library import ROBOTS
+from appell.model.model import Model
+from appell.model.parameters import groups, inertial_parameters, values, with_values
+
+Array = npt.NDArray[np.floating[Any]]
+Numbers = npt.ArrayLike
+
+
+class Robot:
+    """A robot that answers for its dynamics: M a + C v + g = tau.
+
+    Arguments are arrays whose last axis counts the joints; leading axes are batches and
+    broadcast as in NumPy. Results are float64, or float32 where all arguments are. Units
+    are SI and radians. ``qd`` and ``qdd`` are accepted as names for v and a. An equation is
+    compiled when it is first used, and kept in the user's cache.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._kernels: dict[tuple[Any, ...], Any] = {}
+
+    @classmethod
+    def from_dh(cls, **table: Any) -> Robot:
+        """A chain from Denavit-Hartenberg parameters: see :func:`appell.model.dh.from_dh`."""
+        return cls(from_dh(**table))
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """How many coordinates."""
+        return self.model.nv
+
+    @property
+    def nv(self) -> int:
+        """How many speeds."""
+        return self.model.nv
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The independent joints, in the order of the coordinates."""
+        return tuple(joint.name for joint in self.model.joints)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """All links, those behind fixed joints too: each is a frame."""
+        return tuple(frame.name for frame in self.model.frames)
+
+    @property
+    def parameters(self) -> Array:
+        """Per moving link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about its frame's origin."""
+        return inertial_parameters(self.model)
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name}: {self.nv} joints, {len(self.link_names)} links>"
+
+    # Dynamics
+
+    def inverse_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        friction: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
+        give: friction(v) besides."""
+        v = qd if v is None else v
+        tau = self._evaluate("inverse_dynamics", (q, v, qdd if a is None else a), out)
+        return np.add(tau, self.friction(v), out=out) if friction else tau  # type: ignore[arg-type]
+
+    def forward_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        friction: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Accelerations a, (..., nv), that joint forces tau give; with ``friction``, tau is what
+        the motors give and friction(v) is taken from it."""
+        v = qd if v is None else v
+        if friction:
+            tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]
+        return self._evaluate("forward_dynamics", (q, v, tau), out)
+
+    def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
+        """The inertia matrix M, (..., nv, nv), rotors included: the Hessian of the Gibbs
+        function by the accelerations."""
+        return self._evaluate("mass_matrix", (q,), out)
+
+    def coriolis_matrix(
+        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+    ) -> Array:
+        """C, (..., nv, nv), by Christoffel's symbols: dM/dt - 2C is skew-symmetric."""
+        return self._evaluate("coriolis_matrix", (q, qd if v is None else v), out)
+
+    def gravity(self, q: Numbers, *, out: Any = None) -> Array:
+        """g, (..., nv): what holds the robot still."""
+        return self._evaluate("gravity", (q,), out)
+
+    def bias(
+        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+    ) -> Array:
+        """C v + g, (..., nv)."""
+        return self._evaluate("bias", (q, qd if v is None else v), out)
+
+    def friction(
+        self, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+    ) -> Array:
+        """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
+        return self._evaluate("friction", (qd if v is None else v,), out)
+
+    def regressor(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        out: Any = None,
+    ) -> Array:
+        """Y, (..., nv, p), with tau = Y @ robot.parameters."""
+        arguments = (q, qd if v is None else v, qdd if a is None else a)
+        return self._evaluate("regressor", arguments, out)
+
+    def kinetic_energy(
+        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+    ) -> Array:
+        """T, (...), in J."""
+        return self._evaluate("kinetic_energy", (q, qd if v is None else v), out)
+
+    def potential_energy(self, q: Numbers, *, out: Any = None) -> Array:
+        """U, (...), in J, zero with all mass at the base's origin."""
+        return self._evaluate("potential_energy", (q,), out)
+
+    def gibbs_function(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        out: Any = None,
+    ) -> Array:
+        """G, (...): half the mass times the acceleration squared (relative to free fall), so that
+        dG/da = tau."""
+        arguments = (q, qd if v is None else v, qdd if a is None else a)
+        return self._evaluate("gibbs_function", arguments, out)
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        out: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        """d tau / dq, d tau / dv and d tau / da, each (..., nv, nv)."""
+        arguments = (q, qd if v is None else v, qdd if a is None else a)
+        return self._evaluate("inverse_dynamics_derivatives", arguments, out)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        out: Any = None,
+    ) -> tuple[Array, Array, Array]:
+        """da/dq, da/dv and da/dtau = M^-1, each (..., nv, nv)."""
+        arguments = (q, qd if v is None else v, tau)
+        return self._evaluate("forward_dynamics_derivatives", arguments, out)
+
+    # Kinematics
+
+    def forward_kinematics(
+        self, q: Numbers, frame: str | None = None, *, out: Any = None
+    ) -> Array:
+        """The pose of a link, (..., 4, 4), in the base; the tip's without a name."""
+        return self._evaluate("forward_kinematics", (q,), out, frame)
+
+    def jacobian(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
+        """J, (..., 6, nv): velocity of the frame's origin, then its angular velocity, both in
+        the base's axes."""
+        return self._evaluate("jacobian", (q,), out, frame)
+
+    # Its equations
+
+    def kernel(
+        self,
+        quantity: str,
+        *,
+        formulation: str | None = None,
+        dtype: npt.DTypeLike = "float64",
+        target: str = "cpu",
+        frame: str | None = None,
+        parameters: Sequence[str] | str | bool = (),
+        wrt: Sequence[str] | str = (),
+    ) -> Any:
+        """A quantity's compiled equation.
+
+        ``formulation`` chooses among its equations; ``parameters`` makes groups of the robot's
+        numbers inputs ("mass", "com", "inertia", "geometry", "gravity", or True for all), whose
+        own values are ``kernel.defaults``; ``wrt`` differentiates by inputs.
+        """
+        if target != "cpu":
+            raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
+        kind = np.dtype(dtype).name
+        if kind not in ("float64", "float32"):
+            raise InputError(f"dtype={dtype!r}: kernels are made for float64 and float32.")
+        chosen = groups(parameters)
+        by = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        which = formulation or self.default_formulation(quantity)
+        known = (quantity, which, kind, frame, chosen, by)
+        if known not in self._kernels:
+            self._kernels[known] = self._compile(quantity, which, kind, frame, chosen, by)
+        return self._kernels[known]
+
+    def default_formulation(self, quantity: str) -> str:
+        """The equation that computes a quantity fastest for this robot."""
+        asked = _quantity(quantity)
+        if self.nv > SHORT_CHAIN and not self.model.mimics:
+            return asked.for_many
+        return next(iter(asked.formulations))
+
+    def operations(
+        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
+    ) -> Any:
+        """How many multiplications, additions, ... one evaluation takes."""
+        from appell.compile.count import count
+
+        which = formulation or self.default_formulation(quantity)
+        return count(self._record(quantity, which, frame, (), ()))
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+        link: str | None = None,
+    ) -> Robot:
+        """The robot carrying a load, whose centre of mass and inertia about it are given in the
+        frame of the link that holds it (the tip without a name)."""
+        frame = self.model.frame(link)
+        load = link_inertia("payload", mass, com, inertia)
+        return Robot(attach(self.model, load, frame))
+
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        """The same robot in another field of gravity, m/s^2 in the base's axes."""
+        field = np.asarray(gravity, dtype=float)
+        if field.shape != (3,) or not np.isfinite(field).all():
+            raise InputError(f"gravity={gravity!r}: expected three finite numbers, m/s^2.")
+        return Robot(replace(self.model, gravity=as_vector(field)))
+
+    def selfcheck(self, states: int = 100, seed: int = 0) -> Any:
+        """Check compiled kernels against the equations on floats and against laws of physics."""
+        from appell.selfcheck import selfcheck
+
+        return selfcheck(self, states, seed)
+
+    def _evaluate(
+        self, quantity: str, arguments: tuple[Any, ...], out: Any, frame: str | None = None
+    ) -> Any:
+        single = all(getattr(x, "dtype", None) == np.float32 for x in arguments)
+        kind = "float32" if single else "float64"
+        return self.kernel(quantity, dtype=kind, frame=frame)(*arguments, out=out)
+
+    def _compile(
+        self,
+        quantity: str,
+        formulation: str,
+        dtype: str,
+        frame: str | None,
+        chosen: tuple[str, ...],
+        by: tuple[str, ...],
+    ) -> Any:
+        from appell.compile.kernel import Kernel
+
+        inputs, outputs = self._shapes(quantity, chosen)
+        return Kernel(
+            quantity,
+            lambda: self._record(quantity, formulation, frame, chosen, by),
+            inputs,
+            outputs,
+            dtype=dtype,
+            identity=(self.model, formulation, frame, chosen, by),
+            defaults={group: values(self.model, group) for group in chosen},
+            doc=f"{quantity} of {self.name} by {formulation}",
+        )
+
+    def _record(
+        self,
+        quantity: str,
+        formulation: str,
+        frame: str | None,
+        chosen: tuple[str, ...],
+        by: tuple[str, ...],
+    ) -> Any:
+        from appell.compile.record import record
+
+        asked = _quantity(quantity)
+        try:
+            equation = asked.formulations[formulation]
+        except KeyError:
+            known = ", ".join(asked.formulations)
+            raise InputError(
+                f"{quantity} has no formulation {formulation!r}; it has {known}."
+            ) from None
+        inputs, outputs = self._shapes(quantity, chosen)
+        n = len(asked.inputs)
+
+        def of_state(*arguments: Any) -> Any:
+            model = self.model
+            if chosen:
+                model = with_values(model, dict(zip(chosen, arguments[n:], strict=True)))
+            extra = (model.frame(frame),) if asked.frame else ()
+            return equation(model, *arguments[:n], *extra)
+
+        return record(of_state, inputs, outputs, by)
+
+    def _shapes(
+        self, quantity: str, chosen: tuple[str, ...]
+    ) -> tuple[Mapping[str, tuple[int, ...]], Mapping[str, tuple[int, ...]]]:
+        asked = _quantity(quantity)
+        sizes = {"n": self.nv, "p": len(self.parameters)}
+        inputs = {name: (self.nv,) for name in asked.inputs}
+        inputs |= {group: values(self.model, group).shape for group in chosen}
+        outputs = {
+            name: tuple(sizes[k] if isinstance(k, str) else k for k in axes)
+            for name, axes in asked.outputs.items()
+        }
+        return inputs, outputs
+
+
+def _quantity(name: str) -> Quantity:
+    try:
+        return QUANTITIES[name]
+    except KeyError:
+        raise InputError(f"no quantity {name!r}; there are {', '.join(QUANTITIES)}.") from None
+
+
+def load(robot: str | os.PathLike[str], **options: Any) -> Robot:
+    """A robot by its name in the library (``appell list`` shows them) or by the path of its
+    .urdf file. ``options`` go to the library's function or the file's reader."""
+    name = os.fspath(robot)
+    if name in ROBOTS:
+        return Robot(_called(name, options))
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix == ".urdf":
+        from appell.model.urdf import read_urdf
+
+        return Robot(read_urdf(name, **options))
+    if suffix:
+        raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
+    near = get_close_matches(name, ROBOTS, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    raise ModelError(
+        f"no robot '{name}' in the library ({', '.join(ROBOTS)}), and it is no path of a .urdf "
+        f"file.{hint}"
+    )
+
+
+def _called(name: str, options: Mapping[str, Any]) -> Model:
+    try:
+        signature(ROBOTS[name]).bind(**options)
+    except TypeError as problem:
+        raise ModelError(f"load('{name}'): {problem}; it is {name}{signature(ROBOTS[name])}") from None
+    return ROBOTS[name](**options)
