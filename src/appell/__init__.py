@@ -1,7 +1,7 @@
 """Appell: robot dynamics by the Gibbs-Appell equations.
 
-    robot = appell.load("puma560")
-    tau = robot.inverse_dynamics(q, v, a)
+robot = appell.load("puma560")
+tau = robot.inverse_dynamics(q, v, a)
 """
 
 from __future__ import annotations

@@ -8,11 +8,12 @@ from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.equations.quantities import QUANTITIES, SHORT_CHAIN, Quantity
+from appell.equations.quantities import QUANTITIES, Quantity
 from appell.errors import InputError, ModelError
 from appell.model.build import as_vector, attach
 from appell.model.dh import from_dh, link_inertia
@@ -36,6 +37,25 @@ class Robot:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._kernels: dict[tuple[Any, ...], Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, made when
+        first used. Batches and other dtypes take the general way."""
+        quantity = name[1:]
+        if not name.startswith("_") or quantity not in QUANTITIES:
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        myself = ref(self)  # the function must not keep the robot alive that holds it
+
+        def general(*arguments: Any) -> Any:
+            robot = myself()
+            assert robot is not None
+            return robot._evaluate(quantity, arguments, None)
+
+        self.__dict__[name] = self.kernel(quantity).single(general)
+        return self.__dict__[name]
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.model,)
 
     @classmethod
     def from_dh(cls, **table: Any) -> Robot:
@@ -92,8 +112,11 @@ class Robot:
         """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
         give: friction(v) besides."""
         v = qd if v is None else v
-        tau = self._evaluate("inverse_dynamics", (q, v, qdd if a is None else a), out)
-        return np.add(tau, self.friction(v), out=out) if friction else tau  # type: ignore[arg-type]
+        a = qdd if a is None else a
+        if out is None and not friction:
+            return self._inverse_dynamics(q, v, a)
+        tau = self._evaluate("inverse_dynamics", (q, v, a), out)
+        return np.add(tau, self.friction(v), out=out) if friction else tau
 
     def forward_dynamics(
         self,
@@ -108,6 +131,8 @@ class Robot:
         """Accelerations a, (..., nv), that joint forces tau give; with ``friction``, tau is what
         the motors give and friction(v) is taken from it."""
         v = qd if v is None else v
+        if out is None and not friction:
+            return self._forward_dynamics(q, v, tau)
         if friction:
             tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]
         return self._evaluate("forward_dynamics", (q, v, tau), out)
@@ -115,7 +140,7 @@ class Robot:
     def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
         """The inertia matrix M, (..., nv, nv), rotors included: the Hessian of the Gibbs
         function by the accelerations."""
-        return self._evaluate("mass_matrix", (q,), out)
+        return self._mass_matrix(q) if out is None else self._evaluate("mass_matrix", (q,), out)
 
     def coriolis_matrix(
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
@@ -207,9 +232,7 @@ class Robot:
 
     # Kinematics
 
-    def forward_kinematics(
-        self, q: Numbers, frame: str | None = None, *, out: Any = None
-    ) -> Array:
+    def forward_kinematics(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
         """The pose of a link, (..., 4, 4), in the base; the tip's without a name."""
         return self._evaluate("forward_kinematics", (q,), out, frame)
 
@@ -252,10 +275,7 @@ class Robot:
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""
-        asked = _quantity(quantity)
-        if self.nv > SHORT_CHAIN and not self.model.mimics:
-            return asked.for_many
-        return next(iter(asked.formulations))
+        return _quantity(quantity).default(self.model)
 
     def operations(
         self, quantity: str, *, formulation: str | None = None, frame: str | None = None
@@ -357,7 +377,7 @@ class Robot:
     ) -> tuple[Mapping[str, tuple[int, ...]], Mapping[str, tuple[int, ...]]]:
         asked = _quantity(quantity)
         sizes = {"n": self.nv, "p": len(self.parameters)}
-        inputs = {name: (self.nv,) for name in asked.inputs}
+        inputs: dict[str, tuple[int, ...]] = dict.fromkeys(asked.inputs, (self.nv,))
         inputs |= {group: values(self.model, group).shape for group in chosen}
         outputs = {
             name: tuple(sizes[k] if isinstance(k, str) else k for k in axes)
@@ -398,5 +418,7 @@ def _called(name: str, options: Mapping[str, Any]) -> Model:
     try:
         signature(ROBOTS[name]).bind(**options)
     except TypeError as problem:
-        raise ModelError(f"load('{name}'): {problem}; it is {name}{signature(ROBOTS[name])}") from None
+        raise ModelError(
+            f"load('{name}'): {problem}; it is {name}{signature(ROBOTS[name])}"
+        ) from None
     return ROBOTS[name](**options)

@@ -88,12 +88,12 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
         handle, scratch = tempfile.mkstemp(dir=place, prefix=".new-")
         with os.fdopen(handle, "wb") as file:
             file.write(sha256(content).hexdigest().encode() + b"\n" + content)
-        os.replace(scratch, place / name)
+        Path(scratch).replace(place / name)
         _make_room(place)
     except OSError as problem:
         if scratch is not None:
             with contextlib.suppress(OSError):
-                os.unlink(scratch)
+                Path(scratch).unlink()
         warnings.warn(f"compiled code is not kept: {problem}", CacheWarning, stacklevel=2)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ _FROM_FUNC_AND_DATA_AND_SIGNATURE = 31  # its place in NumPy's table of ufunc fu
 
 def gufunc(
     loop: int, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], name: str, doc: str
-) -> Any:
-    """A ufunc over core shapes. It lives as long as the process, and so must the loop."""
+) -> tuple[Any, Any]:
+    """A ufunc over core shapes, and what must live as long as it does (the loop besides)."""
     count = len(inputs) + len(outputs)
     loops = (ctypes.c_void_p * 1)(loop)
     data = (ctypes.c_void_p * 1)(None)
@@ -32,26 +33,30 @@ def gufunc(
     ufunc = _constructor()(
         loops, data, types, 1, len(inputs), len(outputs), -1, texts[0], texts[1], 0, texts[2]
     )
-    _alive.append((loops, data, types, texts, ufunc))
-    return ufunc
-
-
-_alive: list[Any] = []
+    return ufunc, (loops, data, types, texts)
 
 
 def _core(shapes: Sequence[Shape]) -> str:
     return ",".join(f"({','.join(map(str, shape))})" for shape in shapes)
 
 
+def numpy_function(table: str, place: int) -> int:
+    """The address of a function that NumPy exports to extension modules."""
+    umath: Any = import_module("numpy._core._multiarray_umath")
+    open_capsule = ctypes.pythonapi.PyCapsule_GetPointer
+    open_capsule.restype = ctypes.c_void_p
+    open_capsule.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    start = open_capsule(getattr(umath, table), None)
+    address = ctypes.cast(start, ctypes.POINTER(ctypes.c_void_p))[place]
+    assert address is not None
+    return address
+
+
 @cache
 def _constructor() -> Any:
-    table = np._core._multiarray_umath._UFUNC_API  # type: ignore[attr-defined]
-    open_capsule = ctypes.pythonapi.PyCapsule_GetPointer
-    open_capsule.restype, open_capsule.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    functions = ctypes.cast(open_capsule(table, None), ctypes.POINTER(ctypes.c_void_p))
     pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, pointer, pointer, pointer, number, number, number, number,
         text, text, number, text,
     )  # fmt: skip
-    return prototype(functions[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
+    return prototype(numpy_function("_UFUNC_API", _FROM_FUNC_AND_DATA_AND_SIGNATURE))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile import cache
+from appell.compile.entry import available, entry
 from appell.compile.gufunc import gufunc
 from appell.compile.native import compile_module, load, machine
 from appell.compile.threads import in_threads
@@ -49,20 +50,28 @@ class Kernel:
         header, code = found
         self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
         self.steps: int = header["steps"]
-        addresses, self._engine = load(code)
-        self.ufunc = gufunc(
-            addresses["loop"], dtype, list(self.inputs.values()), list(self.outputs.values()),
-            name, doc,
+        self._addresses, self._engine = load(code)
+        self._ufunc, self._alive = gufunc(
+            self._addresses["loop"], dtype, list(self.inputs.values()),
+            list(self.outputs.values()), name, doc,
         )  # fmt: skip
         self.seconds_to_compile = perf_counter() - start
-        _alive.append(self._engine)
+
+    def single(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function for one state at a time, faster than the kernel itself; what is not one
+        state of this kernel's dtype goes to ``otherwise``. It must not outlive the kernel."""
+        if not self._addresses["call"] or not available():
+            return otherwise
+        function, kept = entry(self._addresses["call"], self.name, self.dtype, otherwise)
+        self._alive = (self._alive, kept)
+        return function
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         values = self._bound(arguments, named)
         try:
             if out is None and not any(isinstance(x, np.ndarray) and x.ndim > 1 for x in values):
-                return self.ufunc(*values)
-            return in_threads(self.ufunc, values, out, list(self.inputs.values()))
+                return self._ufunc(*values)
+            return in_threads(self._ufunc, values, out, list(self.inputs.values()))
         except (TypeError, ValueError) as problem:
             raise self._explained(values, out, problem) from None
 
@@ -122,9 +131,6 @@ class Kernel:
         if out is not None:
             return InputError(f"{self.name}: out= does not fit: {problem}")
         return problem
-
-
-_alive: list[Any] = []  # engines whose code NumPy may call until the process ends
 
 
 def _expected(shape: Shape) -> str:

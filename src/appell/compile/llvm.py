@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from appell.compile.entry import emit_call
 from appell.compile.tape import Step, Tape
 from appell.compile.trigonometry import Trigonometry, far_function
 
@@ -40,11 +41,12 @@ FLOATS = {"float64": Float("double", 8, "f64"), "float32": Float("float", 4, "f3
 
 
 def emit(tape: Tape, dtype: str, lanes: int) -> str:
-    """The module's text; it defines ``loop``."""
+    """The module's text; it defines ``loop`` and, where there is one result, ``call``."""
     real = FLOATS[dtype]
     parts = [
         _Body(tape, real, lanes).text(),
         _loop(tape, real, lanes),
+        emit_call(tape, real, lanes),
         _copy(real, "pack"),
         _copy(real, "unpack"),
         far_function(real.name, lanes),
@@ -72,16 +74,16 @@ class _Body:
         self.lines.append("entry:")
         self.trigonometry = Trigonometry(self)
         levels = _trig_levels(tape.steps)
-        angles = [s.a for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1]
+        angles = [
+            s.a for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1
+        ]
         angles = list(dict.fromkeys(angles))
         for place in _cone(tape.steps, angles):
             self.step(place)
         self.trigonometry.group(angles, self.unread())
         for place in range(len(tape.steps)):
             self.step(place)
-        for k, (shape, places) in enumerate(
-            zip(tape.outputs.values(), tape.results, strict=True)
-        ):
+        for k, (shape, places) in enumerate(zip(tape.outputs.values(), tape.results, strict=True)):
             self.store(k, prod(shape), [self.value(place) for place in places])
         self.lines.append("  ret void\n}")
         return "\n".join(self.lines)
@@ -180,9 +182,7 @@ class _Body:
         """Rows of an output from its columns over the lanes."""
         T, size = self.real.name, self.real.size
         if width == 1:
-            self.lines.append(
-                f"  store {self.vector} {values[0]}, ptr %o{operand}, align {size}"
-            )
+            self.lines.append(f"  store {self.vector} {values[0]}, ptr %o{operand}, align {size}")
             return
         if width < 4:
             for lane in range(self.lanes):
@@ -270,7 +270,9 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
     """The gufunc's inner loop: char **args, intp *dims, intp *steps, void *data."""
     shapes = [*tape.inputs.values(), *tape.outputs.values()]
     n_in, n_all = len(tape.inputs), len(shapes)
-    head, work, after = [], [], []
+    head: list[str] = []
+    work: list[str] = []
+    after: list[str] = []
     core = n_all
     for k, shape in enumerate(shapes):
         width = prod(shape)
@@ -279,15 +281,16 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"%base{k}.at = getelementptr ptr, ptr %args, i64 {k}",
             f"%base{k} = load ptr, ptr %base{k}.at",
             *_stride(f"%step{k}", k),
-            *(_stride(f"%s0.{k}", core) if shape else [f"%s0.{k} = add i64 0, {real.size}"]),
-            *(_stride(f"%s1.{k}", core + 1) if len(shape) > 1 else [f"%s1.{k} = add i64 0, {real.size}"]),
+            *_core_stride(f"%s0.{k}", core, len(shape) > 0, real),
+            *_core_stride(f"%s1.{k}", core + 1, len(shape) > 1, real),
             f"%tight0.{k} = icmp eq i64 %step{k}, {width * real.size}",
             f"%tight1.{k} = icmp eq i64 %s0.{k}, {d1 * real.size}",
             f"%tight2.{k} = icmp eq i64 %s1.{k}, {real.size}",
             f"%tight3.{k} = and i1 %tight0.{k}, %tight1.{k}",
             f"%tight{k} = and i1 %tight3.{k}, %tight2.{k}",
             f"%buffer{k} = alloca [{lanes * width} x {real.name}], align 64",
-            f"call void @llvm.memset.p0.i64(ptr %buffer{k}, i8 0, i64 {lanes * width * real.size}, i1 false)",
+            f"call void @llvm.memset.p0.i64(ptr %buffer{k}, i8 0, "
+            f"i64 {lanes * width * real.size}, i1 false)",
         ]  # fmt: skip
         core += len(shape)
         arguments = (
@@ -347,12 +350,17 @@ def _stride(name: str, index: int) -> list[str]:
     ]
 
 
+def _core_stride(name: str, index: int, there: bool, real: Float) -> list[str]:
+    return _stride(name, index) if there else [f"{name} = add i64 0, {real.size}"]
+
+
 def _copy(real: Float, name: str) -> str:
     """Rows of up to two core dimensions to (pack) or from (unpack) a contiguous buffer."""
     T = real.name
     source, target = ("%far", "%near") if name == "pack" else ("%near", "%far")
     return f"""
-define internal void @{name}(ptr %buffer, ptr %rows, i64 %count, i64 %step, i64 %d0, i64 %s0, i64 %d1, i64 %s1) noinline {{
+define internal void @{name}(ptr %buffer, ptr %rows, i64 %count, i64 %step,
+    i64 %d0, i64 %s0, i64 %d1, i64 %s1) noinline {{
 entry:
   br label %row
 row:

@@ -48,13 +48,13 @@ def compile_module(text: str) -> bytes:
 
 
 def load(code: bytes) -> tuple[dict[str, int], Any]:
-    """The addresses of the functions in object code, and what keeps them there."""
+    """The addresses of ``loop`` and ``call`` (0 if absent), and what keeps them there."""
     import llvmlite.binding as llvm
 
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return {"loop": engine.get_function_address("loop")}, engine
+    return {name: engine.get_function_address(name) for name in ("loop", "call")}, engine
 
 
 def _target_machine() -> Any:

@@ -72,9 +72,7 @@ class Recorded:
             "use sign, or arithmetic."
         )
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = (  # type: ignore[assignment]
-        lambda self, other: self.__bool__()
-    )
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: self.__bool__()
 
     def sin(self) -> Recorded:
         return Recorded(_unary(casadi.OP_SIN, self.sx))
@@ -101,7 +99,9 @@ def record(
     A Jacobian of an output of shape s by an input of shape t has the shape s + t.
     """
     symbols = {name: casadi.SX.sym(name, prod(shape)) for name, shape in inputs.items()}
-    arguments = [_nested([Recorded(x) for x in _elements(symbols[k])], s) for k, s in inputs.items()]
+    arguments = [
+        _nested([Recorded(x) for x in _elements(symbols[k])], s) for k, s in inputs.items()
+    ]
     results = equation(*arguments)
     if len(outputs) == 1:
         results = (results,)
@@ -125,7 +125,9 @@ def _jacobians(
 ) -> tuple[dict[str, casadi.SX], dict[str, Shape]]:
     unknown = [x for x in wrt if x not in symbols]
     if unknown:
-        raise InputError(f"cannot differentiate by {unknown[0]!r}; inputs are {', '.join(symbols)}.")
+        raise InputError(
+            f"cannot differentiate by {unknown[0]!r}; inputs are {', '.join(symbols)}."
+        )
     blocks, shapes = {}, {}
     for name, column in columns.items():
         for x in wrt:

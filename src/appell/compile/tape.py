@@ -34,7 +34,9 @@ class Tape:
     results: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def from_casadi(cls, function: Any, inputs: dict[str, Shape], outputs: dict[str, Shape]) -> Tape:
+    def from_casadi(
+        cls, function: Any, inputs: dict[str, Shape], outputs: dict[str, Shape]
+    ) -> Tape:
         """From a CasADi function of SX, whose instructions are walked once."""
         builder = _Builder()
         names = _operations()

@@ -77,16 +77,14 @@ class Trigonometry:
         body.lines.append(f"trig{g}.end:")
         for a, fast, slow in zip(angles, near, mended, strict=True):
             for op, x, y in zip(("sin", "cos"), fast, slow, strict=True):
-                self.known[op, a] = body.new(
-                    f"phi {V} [{x}, %{start}], [{y}, %trig{g}.far]"
-                )
+                self.known[op, a] = body.new(f"phi {V} [{x}, %{start}], [{y}, %trig{g}.far]")
 
     def near(self, x: str) -> tuple[str, str]:
         """Sine and cosine of |x| up to FAR."""
         body, T = self.body, self.body.real.name
         V, lanes, new, splat = body.vector, body.lanes, body.new, body.splat
         bits = 64 if T == "double" else 32
-        I = f"<{lanes} x i{bits}>"  # noqa: E741
+        I = f"<{lanes} x i{bits}>"
         fma = f"call {V} @llvm.fma.v{lanes}{body.real.suffix}"
 
         def integer(k: int) -> str:
@@ -137,7 +135,9 @@ def far_function(T: str, lanes: int) -> str:
     """Sine and cosine by the C library in the lanes whose angle is beyond FAR."""
     V = f"<{lanes} x {T}>"
     limit = {"double": "0x41D0000000000000", "float": "0x40F0000000000000"}[T]
-    widen = ["%wide = fpext float %x to double"] if T == "float" else ["%wide = fadd double %x, 0.0"]
+    widen = (
+        ["%wide = fpext float %x to double"] if T == "float" else ["%wide = fadd double %x, 0.0"]
+    )
     narrow = (
         ["%sn = fptrunc double %sd to float", "%cn = fptrunc double %cd to float"]
         if T == "float"

@@ -43,7 +43,11 @@ def forward_dynamics(
             continue
         # The joint gives way: what it does not resist is taken off.
         F, N = force[i] * D[i], moment[i] * D[i]
-        Ai, Bi, Ci = A[i] - square(force[i], F), B[i] - outer(moment[i], F), C[i] - square(moment[i], N)
+        Ai, Bi, Ci = (
+            A[i] - square(force[i], F),
+            B[i] - outer(moment[i], F),
+            C[i] - square(moment[i], N),
+        )
         fi, ni = f[i] + F * u[i], n[i] + N * u[i]
         # And is felt at the parent's origin, in its axes.
         R, s = body.rotation(q[i]), body.offset(q[i])

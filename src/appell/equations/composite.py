@@ -41,17 +41,15 @@ class Field(NamedTuple):
     u: Vector
     m: Vector
 
-    def __add__(self, other: Field) -> Field:  # type: ignore[override]
+    def __add__(self, other: Field) -> Field:
         return Field(self.u + other.u, self.m + other.m)
 
-    def __mul__(self, k: Scalar) -> Field:  # type: ignore[override]
+    def __mul__(self, k: Scalar) -> Field:
         return Field(self.u * k, self.m * k)
 
     def moving(self, other: Field) -> Field:
         """How the other field changes when its joint is carried along by this one."""
-        return Field(
-            cross(self.u, other.u), cross(self.u, other.m) + cross(self.m, other.u)
-        )
+        return Field(cross(self.u, other.u), cross(self.u, other.m) + cross(self.m, other.u))
 
 
 class Wrench(NamedTuple):
@@ -60,7 +58,7 @@ class Wrench(NamedTuple):
     f: Vector
     n: Vector
 
-    def __add__(self, other: Wrench) -> Wrench:  # type: ignore[override]
+    def __add__(self, other: Wrench) -> Wrench:
         return Wrench(self.f + other.f, self.n + other.n)
 
     def __matmul__(self, field: Field) -> Scalar:
@@ -81,7 +79,7 @@ class Load(NamedTuple):
     pi: Vector
     K: Tensor
 
-    def __add__(self, other: Load) -> Load:  # type: ignore[override]
+    def __add__(self, other: Load) -> Load:
         return Load(*(a + b for a, b in zip(self, other, strict=True)))
 
     def inertia(self, x: Field) -> Wrench:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from appell.equations.linear import solve
 from appell.maths.scalar import Scalar
 from appell.maths.vector import (
-
     NULL,
     ZERO,
     Symmetric,
@@ -129,7 +128,7 @@ def angular_acceleration_tensor(w: Vector, dw: Vector) -> Tensor:
     )
 
 
-def inertial_moment(I: Symmetric, w: Vector, dw: Vector, W: Tensor) -> Vector:  # noqa: E741
+def inertial_moment(I: Symmetric, w: Vector, dw: Vector, W: Tensor) -> Vector:
     """The axial vector of W J - (W J)^T (10), J = tr(I)/2 - I: I dw + w x I w.
 
     Grouped by products of speeds, so that equal moments of inertia cancel.
@@ -173,5 +172,3 @@ def accelerations(
         dds[i] = Rt @ (dds[p] + W[p] @ s) + Z * (body.sigma * a[i]) + 2 * cross(w[i], sliding)
         W[i] = angular_acceleration_tensor(w[i], dw[i])
     return w, dw, dds, W
-
-

@@ -33,9 +33,7 @@ def poses(model: Model, q: Sequence[Scalar]) -> dict[int, Pose]:
     return places
 
 
-def forward_kinematics(
-    model: Model, q: Sequence[Scalar], frame: Frame
-) -> list[list[Scalar]]:
+def forward_kinematics(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scalar]]:
     """The homogeneous matrix of a frame in the base's."""
     R, s = _place(model, q, frame)
     rows = [[*row, p] for row, p in zip(R.rows, s, strict=True)]
@@ -68,5 +66,3 @@ def _then(pose: Pose, R: Rotation, s: Vector) -> Pose:
     """
     rows = Tensor(*(R.T @ row for row in pose.R.rows))
     return Pose(Matrix(rows), pose.s + pose.R @ s)
-
-

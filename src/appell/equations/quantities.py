@@ -24,11 +24,12 @@ class Quantity:
     outputs: Mapping[str, Axes]
     formulations: Mapping[str, Equation]
     frame: bool = False  # whether it is asked of a frame
-    many: str | None = None  # the formulation for robots of many joints
+    deep: str | None = None  # the formulation that is faster for long chains, if another is
 
-    @property
-    def for_many(self) -> str:
-        return self.many or next(iter(self.formulations))
+    def default(self, model: Model) -> str:
+        """The formulation that is fastest for a model."""
+        long = model.depth > SHORT_CHAIN and not model.mimics
+        return self.deep if self.deep and long else next(iter(self.formulations))
 
 
 def _of_bodies(
@@ -62,7 +63,7 @@ def _forward_dynamics_articulated(model: Model, q: Any, v: Any, tau: Any) -> lis
 
 def _forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Any:
     """da/dq = -M^-1 dtau/dq at the acceleration that tau gives, da/dv likewise, da/dtau = M^-1."""
-    short = model.nv <= SHORT_CHAIN
+    short = model.depth <= SHORT_CHAIN
     a = (_forward_dynamics if short else _forward_dynamics_articulated)(model, q, v, tau)
     derivatives = QUANTITIES["inverse_dynamics_derivatives"].formulations["composite"]
     dq, dv, M = derivatives(model, q, v, a)
@@ -75,9 +76,9 @@ def _forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Any
     return minus_product(dq), minus_product(dv), inverse
 
 
-# Up to this many joints the inertia matrix is factored with fewer operations than the
-# articulated bodies take.
-SHORT_CHAIN = 12
+# Up to this many joints between base and tip, factoring the inertia matrix takes fewer
+# operations than articulated bodies do.
+SHORT_CHAIN = 8
 
 _n, _nn = ("n",), ("n", "n")
 
@@ -89,7 +90,7 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "v", "tau"),
         {"a": _n},
         {"gibbs_tensor": _forward_dynamics, "articulated_body": _forward_dynamics_articulated},
-        many="articulated_body",
+        deep="articulated_body",
     ),
     "mass_matrix": _of_bodies(
         ("q",), {"M": _nn}, gibbs_tensor=gibbs_tensor.mass_matrix, composite=composite.mass_matrix

@@ -25,9 +25,7 @@ def regressor(
     for i, body in model.outwards():
         link = model.frame(body.name)
         origin = dds[i] + W[i] @ link.s
-        for c, (f, m) in enumerate(
-            _columns(link.R.T @ w[i], link.R.T @ dw[i], link.R.T @ origin)
-        ):
+        for c, (f, m) in enumerate(_columns(link.R.T @ w[i], link.R.T @ dw[i], link.R.T @ origin)):
             force = link.R @ f
             moment = link.R @ m + cross(link.s, force)
             for j in reversed(model.ancestors[i]):

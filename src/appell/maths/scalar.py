@@ -9,7 +9,6 @@ scalar from outside these libraries brings the functions as methods.
 from __future__ import annotations
 
 import math
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -25,11 +24,15 @@ _LIBRARIES = {
 }
 
 
-@cache
+_homes: dict[type, Any] = {}
+
+
 def _home(kind: type) -> Any:
     """The library that computes with numbers of this kind; the kind itself if none does."""
-    library = _LIBRARIES.get(kind.__module__.partition(".")[0])
-    return kind if library is None else import_module(library)
+    if kind not in _homes:
+        library = _LIBRARIES.get(kind.__module__.partition(".")[0])
+        _homes[kind] = kind if library is None else import_module(library)
+    return _homes[kind]
 
 
 def sin(x: Scalar) -> Scalar:

@@ -18,7 +18,7 @@ class Vector(NamedTuple):
     y: Scalar
     z: Scalar
 
-    def __add__(self, other: Vector) -> Vector:  # type: ignore[override]
+    def __add__(self, other: Vector) -> Vector:
         return Vector(self.x + other.x, self.y + other.y, self.z + other.z)
 
     def __sub__(self, other: Vector) -> Vector:
@@ -27,10 +27,11 @@ class Vector(NamedTuple):
     def __neg__(self) -> Vector:
         return Vector(-self.x, -self.y, -self.z)
 
-    def __mul__(self, k: Scalar) -> Vector:  # type: ignore[override]
+    def __mul__(self, k: Scalar) -> Vector:
         return Vector(self.x * k, self.y * k, self.z * k)
 
-    __rmul__ = __mul__  # type: ignore[assignment]
+    def __rmul__(self, k: Scalar) -> Vector:
+        return self * k
 
     def __matmul__(self, other: Vector) -> Scalar:
         return self.x * other.x + self.y * other.y + self.z * other.z
@@ -55,7 +56,7 @@ class Tensor(NamedTuple):
     def T(self) -> Tensor:
         return Tensor(*(Vector(*column) for column in zip(*self, strict=True)))
 
-    def __add__(self, other: Tensor) -> Tensor:  # type: ignore[override]
+    def __add__(self, other: Tensor) -> Tensor:
         return Tensor(self.x + other.x, self.y + other.y, self.z + other.z)
 
     def __sub__(self, other: Tensor) -> Tensor:
@@ -83,13 +84,13 @@ class Symmetric(NamedTuple):
     yz: Scalar
     zz: Scalar
 
-    def __add__(self, other: Symmetric) -> Symmetric:  # type: ignore[override]
+    def __add__(self, other: Symmetric) -> Symmetric:
         return Symmetric(*(a + b for a, b in zip(self, other, strict=True)))
 
     def __sub__(self, other: Symmetric) -> Symmetric:
         return Symmetric(*(a - b for a, b in zip(self, other, strict=True)))
 
-    def __mul__(self, k: Scalar) -> Symmetric:  # type: ignore[override]
+    def __mul__(self, k: Scalar) -> Symmetric:
         return Symmetric(*(a * k for a in self))
 
     def __matmul__(self, v: Vector) -> Vector:

@@ -40,9 +40,9 @@ class Mimic:
 class Hinge:
     """How a child link hangs on its parent.
 
-    The joint's frame is at ``position`` with axes ``rotation`` in the parent's, what moves does so
-    along or about ``axis`` (in the joint's frame), and the child's own frame is at ``link_position``
-    with axes ``link_rotation`` on what moves. ``joint`` is None where nothing does.
+    The joint's frame is at ``position`` with axes ``rotation`` in the parent's; what moves does
+    so along or about ``axis`` (in the joint's frame), and carries the child's own frame at
+    ``link_position`` with axes ``link_rotation``. ``joint`` is None where nothing moves.
     """
 
     name: str
@@ -63,7 +63,7 @@ def assemble(
     links: Mapping[str, Inertia],
     hinges: Sequence[Hinge],
     *,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
     tip: str | None = None,
     physical: bool = True,
 ) -> Model:

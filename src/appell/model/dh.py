@@ -12,7 +12,7 @@ from appell.errors import ModelError
 from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
-from appell.model.model import Joint, Model
+from appell.model.model import Joint, Kind, Model
 
 Numbers = Sequence[float] | npt.NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def from_dh(
         low, high = limits[i] if limits is not None else (-inf, inf)
         joint = Joint(
             name=joint_names[i] if joint_names else f"joint{i + 1}",
-            kind=types[i],  # type: ignore[arg-type]
+            kind=types[i],
             lower=low,
             upper=high,
             speed=entry(speed, i, inf),
@@ -104,19 +104,28 @@ def from_dh(
         else:
             hinges.append(
                 Hinge(
-                    joint.name, at, link, joint,
-                    np.eye(3) if revolute else rz, np.zeros(3),
+                    joint.name,
+                    at,
+                    link,
+                    joint,
+                    np.eye(3) if revolute else rz,
+                    np.zeros(3),
                     shift=turned if revolute else slid,
                     link_rotation=rx,
                     link_position=reach + rise if revolute else reach,
-                )  # fmt: skip
+                )
             )
         at = link
     return assemble(name, links, hinges, gravity=gravity, tip=at, physical=physical)
 
 
-def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[str]:
-    letters = {"R": "revolute", "P": "prismatic", "revolute": "revolute", "prismatic": "prismatic"}
+def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[Kind]:
+    letters: dict[str, Kind] = {
+        "R": "revolute",
+        "P": "prismatic",
+        "revolute": "revolute",
+        "prismatic": "prismatic",
+    }
     given = list(kinds) if kinds is not None else ["R"] * n
     unknown = [k for k in given if k not in letters]
     if unknown or len(given) != n:
@@ -129,7 +138,7 @@ def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[str]:
 
 def link_inertia(name: str, mass: float, com: Numbers, inertia: Numbers) -> Inertia:
     """From a mass, its centre, and the inertia about it as 3, 6 or 3 x 3 numbers."""
-    I = np.asarray(inertia, dtype=float)  # noqa: E741
+    I = np.asarray(inertia, dtype=float)
     if I.shape == (3,):
         tensor = Symmetric(I[0], 0.0, I[1], 0.0, 0.0, I[2])
     elif I.shape == (6,):

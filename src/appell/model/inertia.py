@@ -42,7 +42,7 @@ class Inertia(NamedTuple):
     def com(self) -> Vector:
         return self.moment * (1 / self.mass) if self.mass else ZERO
 
-    def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
+    def __add__(self, other: Inertia) -> Inertia:
         return Inertia(
             self.mass + other.mass, self.moment + other.moment, self.tensor + other.tensor
         )

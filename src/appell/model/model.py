@@ -8,7 +8,7 @@ to this form when they are built. Numbers are SI; all of it is frozen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Literal, TypeVar
@@ -20,7 +20,9 @@ from appell.maths.vector import Symmetric, Vector, Z
 from appell.model.inertia import Inertia
 
 BASE = -1
+GRAVITY = Vector(0, 0, -9.81)
 T = TypeVar("T")
+Kind = Literal["revolute", "prismatic"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Joint:
     """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v)."""
 
     name: str
-    kind: Literal["revolute", "prismatic"] = "revolute"
+    kind: Kind = "revolute"
     lower: float = -inf
     upper: float = inf
     speed: float = inf
@@ -117,8 +119,8 @@ class Model:
     bodies: tuple[Body, ...]
     joints: tuple[Joint, ...]
     frames: tuple[Frame, ...]
-    gravity: Vector = Vector(0, 0, -9.81)
-    tip: str | None = field(default=None)
+    gravity: Vector = GRAVITY
+    tip: str | None = None
 
     @property
     def nv(self) -> int:
@@ -149,6 +151,11 @@ class Model:
             for i in range(len(self.bodies))
         )
 
+    @property
+    def depth(self) -> int:
+        """How many joints stand between the base and the farthest body, its own included."""
+        return max(len(path) for path in self.ancestors)
+
     @cached_property
     def ancestors(self) -> tuple[tuple[int, ...], ...]:
         """For each body, itself and its ancestors, from the base outwards."""
@@ -174,10 +181,3 @@ class Model:
         """From coordinates (or speeds) to the bodies' joints."""
         joint = [b.ratio * x[b.coordinate] for b in self.bodies]
         return [y + b.shift for y, b in zip(joint, self.bodies, strict=True)] if shifted else joint
-
-    def gather(self, y: Sequence[T]) -> list[T]:
-        """From forces at the bodies' joints to forces of the coordinates (spread, transposed)."""
-        x: list[T] = [0] * self.nv  # type: ignore[list-item]
-        for force, b in zip(y, self.bodies, strict=True):
-            x[b.coordinate] = x[b.coordinate] + b.ratio * force  # type: ignore[operator]
-        return x

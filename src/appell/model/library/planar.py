@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from appell.errors import ModelError
 from appell.model.dh import from_dh
 from appell.model.model import Model
@@ -41,5 +40,3 @@ def _bars(name: str, lengths: list[float], masses: list[float], width: float = 0
         inertia=[[w, t, t + w] for w, t in zip(across, along, strict=True)],
         gravity=(0.0, -9.81, 0.0),
     )
-
-

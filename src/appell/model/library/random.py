@@ -53,16 +53,24 @@ def random_tree(
         link = f"link{i}"
         links[link] = random_inertia(draw)
         hinges.append(
-            Hinge(joint.name, parent, link, joint, random_rotation(draw),
-                  draw.uniform(-0.5, 0.5, 3), random_direction(draw))  # fmt: skip
+            Hinge(
+                joint.name,
+                parent,
+                link,
+                joint,
+                random_rotation(draw),
+                draw.uniform(-0.5, 0.5, 3),
+                random_direction(draw),
+            )
         )
         names.append(link)
         if draw.random() < fixed:
             extra = f"bracket{i}"
             links[extra] = random_inertia(draw)
             hinges.append(
-                Hinge(f"weld{i}", link, extra, None, random_rotation(draw),
-                      draw.uniform(-0.2, 0.2, 3))  # fmt: skip
+                Hinge(
+                    f"weld{i}", link, extra, None, random_rotation(draw), draw.uniform(-0.2, 0.2, 3)
+                )
             )
             names.append(extra)
     return assemble(f"random_tree({n}, {seed})", links, hinges)
@@ -75,7 +83,7 @@ def random_inertia(draw: np.random.Generator) -> Inertia:
     second = np.diag(spread**2)  # the cloud's second moments per mass along its own axes
     R = random_rotation(draw)
     P = mass * R @ second @ R.T
-    I = np.trace(P) * np.eye(3) - P  # noqa: E741
+    I = np.trace(P) * np.eye(3) - P
     tensor = Symmetric(*(float(I[i, j]) for i in range(3) for j in range(i + 1)))
     com = Vector(*map(float, draw.uniform(-0.2, 0.2, 3)))
     return Inertia.about_com(mass, com, tensor)

@@ -1,0 +1,79 @@
+"""Does a robot obey? Its compiled kernels against its equations and the laws of physics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.equations.quantities import QUANTITIES
+from appell.errors import InputError
+
+Array = npt.NDArray[np.float64]
+
+
+class Check(NamedTuple):
+    """A law, the largest relative error found, and the most that rounding explains."""
+
+    law: str
+    error: float
+    bound: float
+
+    @property
+    def passed(self) -> bool:
+        return self.error <= self.bound
+
+
+def selfcheck(robot: Any, states: int = 100, seed: int = 0) -> list[Check]:
+    """Every law on random states; a failed one means a defect in Appell, not in the robot."""
+    if states < 1:
+        raise InputError(f"selfcheck(states={states!r}): expected at least 1.")
+    draw = np.random.default_rng(seed)
+    q, v, a = (draw.uniform(-np.pi, np.pi, (states, robot.nv)) for _ in range(3))
+    tau, M = robot.inverse_dynamics(q, v, a), robot.mass_matrix(q)
+    C, g = robot.coriolis_matrix(q, v), robot.gravity(q)
+    skew = _rate(robot.mass_matrix, q, v) - 2 * C
+
+    def mul(A: Array, x: Array) -> Array:
+        return np.einsum("...ij,...j->...i", A, x)
+
+    # Differences of step h err by their own truncation: about h^4 here.
+    return [
+        Check("kernel = equation on floats", _error(tau, _on_floats(robot, q, v, a)), 1e-10),
+        Check("tau = M a + C v + g", _error(tau, mul(M, a) + mul(C, v) + g), 1e-10),
+        Check("M is symmetric", _error(M, np.swapaxes(M, -1, -2)), 0.0),
+        Check("M is positive definite", float(max(0.0, -np.linalg.eigvalsh(M).min())), 0.0),
+        Check("dM/dt - 2C is skew-symmetric", _error(skew, -np.swapaxes(skew, -1, -2), M), 1e-6),
+        Check("g = dU/dq", _error(g, _gradient(robot.potential_energy, q), tau), 1e-6),
+        Check("T = v.M v / 2", _error(robot.kinetic_energy(q, v), (v * mul(M, v)).sum(-1) / 2),
+              1e-10),
+        Check("forward dynamics undoes inverse dynamics",
+              _error(mul(M, robot.forward_dynamics(q, v, tau) - a) + tau, tau), 1e-10),
+        Check("tau = Y p", _error(tau, robot.regressor(q, v, a) @ robot.parameters), 1e-10),
+    ]  # fmt: skip
+
+
+def _error(x: Array, y: Array, scale: Array | None = None) -> float:
+    """The largest difference, relative to the largest value."""
+    size = max(float(np.abs(x if scale is None else scale).max()), 1e-12)
+    return float(np.abs(x - y).max()) / size
+
+
+def _on_floats(robot: Any, *state: Array) -> Array:
+    equation = QUANTITIES["inverse_dynamics"].formulations["gibbs_tensor"]
+    rows = zip(*(x.tolist() for x in state), strict=True)
+    return np.array([equation(robot.model, *row) for row in rows], dtype=float)
+
+
+def _rate(function: Callable[[Array], Array], q: Array, v: Array, h: float = 1e-3) -> Array:
+    """d/dt of a function along v, to the fourth order in h."""
+    near = function(q + h * v) - function(q - h * v)
+    far = function(q + 2 * h * v) - function(q - 2 * h * v)
+    return (8 * near - far) / (12 * h)
+
+
+def _gradient(function: Callable[[Array], Array], q: Array) -> Array:
+    units = np.eye(q.shape[-1])
+    return np.stack([_rate(function, q, np.broadcast_to(e, q.shape)) for e in units], axis=-1)
