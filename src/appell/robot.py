@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
+from threading import RLock
 from typing import Any
 from weakref import ref
 
@@ -37,6 +38,7 @@ class Robot:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._lock = RLock()
 
     def __getattr__(self, name: str) -> Any:
         """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, made when
@@ -269,9 +271,10 @@ class Robot:
         by = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         which = formulation or self.default_formulation(quantity)
         known = (quantity, which, kind, frame, chosen, by)
-        if known not in self._kernels:
-            self._kernels[known] = self._compile(quantity, which, kind, frame, chosen, by)
-        return self._kernels[known]
+        with self._lock:
+            if known not in self._kernels:
+                self._kernels[known] = self._compile(quantity, which, kind, frame, chosen, by)
+            return self._kernels[known]
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""

@@ -55,8 +55,11 @@ def available() -> bool:
     )
 
 
-def entry(address: int, name: str, dtype: np.dtype[Any], otherwise: Callable[..., Any]) -> Any:
-    """The compiled function ``call`` as a Python function, and what must outlive it."""
+def entry(
+    address: int, name: str, dtype: np.dtype[Any], otherwise: Callable[..., Any], owner: Any
+) -> Any:
+    """The compiled function ``call`` as a Python function that keeps its owner alive, and what
+    the owner must keep in turn."""
     api = ctypes.pythonapi
     table = (ctypes.c_void_p * 6)(
         id(np.ndarray),
@@ -73,8 +76,8 @@ def entry(address: int, name: str, dtype: np.dtype[Any], otherwise: Callable[...
     method = _MethodDef(name.encode(), address, _FASTCALL, None)
     make_function = api.PyCFunction_NewEx
     make_function.restype = ctypes.py_object
-    make_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    function = make_function(ctypes.addressof(method), capsule, None)
+    make_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    function = make_function(ctypes.addressof(method), capsule, owner)
     return function, (table, method, otherwise, dtype)
 
 
@@ -116,13 +119,9 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
         lines.append(f"  %buffer{k} = alloca [{lanes * width} x i8], align 64")
         if k < len(inputs):
             lines += [
-                f"  %rest{k} = getelementptr i8, ptr %buffer{k}, i64 {width}",
-                f"  call void @llvm.memset.p0.i64(ptr %rest{k}, i8 0, "
-                f"i64 {(lanes - 1) * width}, i1 false)",
                 f"  %data{k}.at = getelementptr i8, ptr %x{k}, i64 {_DATA}",
                 f"  %data{k} = load ptr, ptr %data{k}.at",
-                f"  call void @llvm.memcpy.p0.p0.i64(ptr %buffer{k}, ptr %data{k}, "
-                f"i64 {width}, i1 false)",
+                f"  call void @fill(ptr %buffer{k}, ptr %data{k}, i64 {width})",
             ]
     last = len(inputs)
     lines += [

@@ -59,10 +59,10 @@ class Kernel:
 
     def single(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A function for one state at a time, faster than the kernel itself; what is not one
-        state of this kernel's dtype goes to ``otherwise``. It must not outlive the kernel."""
+        state of this kernel's dtype goes to ``otherwise``."""
         if not self._addresses["call"] or not available():
             return otherwise
-        function, kept = entry(self._addresses["call"], self.name, self.dtype, otherwise)
+        function, kept = entry(self._addresses["call"], self.name, self.dtype, otherwise, self)
         self._alive = (self._alive, kept)
         return function
 

@@ -9,6 +9,7 @@ through a small buffer.
 
 from __future__ import annotations
 
+import platform
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from appell.compile.tape import Step, Tape
 from appell.compile.trigonometry import Trigonometry, far_function
 
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
+_ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 31  # C's fenv.h
 _INTRINSICS = {"sqrt": "sqrt", "abs": "fabs"}
 
 
@@ -49,6 +51,7 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
         emit_call(tape, real, lanes),
         _copy(real, "pack"),
         _copy(real, "unpack"),
+        _fill(lanes),
         far_function(real.name, lanes),
         _declarations(real, lanes),
     ]
@@ -276,6 +279,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
     core = n_all
     for k, shape in enumerate(shapes):
         width = prod(shape)
+        row = width * real.size
         d0, d1 = (*shape, 1, 1)[:2]
         head += [
             f"%base{k}.at = getelementptr ptr, ptr %args, i64 {k}",
@@ -283,20 +287,15 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             *_stride(f"%step{k}", k),
             *_core_stride(f"%s0.{k}", core, len(shape) > 0, real),
             *_core_stride(f"%s1.{k}", core + 1, len(shape) > 1, real),
-            f"%tight0.{k} = icmp eq i64 %step{k}, {width * real.size}",
+            f"%tight0.{k} = icmp eq i64 %step{k}, {row}",
             f"%tight1.{k} = icmp eq i64 %s0.{k}, {d1 * real.size}",
             f"%tight2.{k} = icmp eq i64 %s1.{k}, {real.size}",
             f"%tight3.{k} = and i1 %tight0.{k}, %tight1.{k}",
             f"%tight{k} = and i1 %tight3.{k}, %tight2.{k}",
             f"%buffer{k} = alloca [{lanes * width} x {real.name}], align 64",
-            f"call void @llvm.memset.p0.i64(ptr %buffer{k}, i8 0, "
-            f"i64 {lanes * width * real.size}, i1 false)",
         ]  # fmt: skip
         core += len(shape)
-        arguments = (
-            f"ptr %buffer{k}, ptr %at{k}, i64 %count, i64 %step{k}, "
-            f"i64 {d0}, i64 %s0.{k}, i64 {d1}, i64 %s1.{k}"
-        )
+        strides = f"i64 %step{k}, i64 {d0}, i64 %s0.{k}, i64 {d1}, i64 %s1.{k}"
         work += [
             f"  %moved{k} = mul i64 %k, %step{k}",
             f"  %at{k} = getelementptr i8, ptr %base{k}, i64 %moved{k}",
@@ -308,7 +307,19 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             [
                 f"  br i1 %direct{k}, label %next{k}, label %copy{k}",
                 f"copy{k}:",
-                f"  call void @{move}({arguments})",
+                *(
+                    [
+                        f"  br i1 %full, label %pack{k}, label %fill{k}",
+                        f"fill{k}:",
+                        f"  call void @pack(ptr %buffer{k}, ptr %at{k}, i64 1, {strides})",
+                        f"  call void @fill(ptr %buffer{k}, ptr %buffer{k}, i64 {row})",
+                        f"  br label %pack{k}",
+                        f"pack{k}:",
+                    ]
+                    if k < n_in
+                    else []
+                ),
+                f"  call void @{move}(ptr %buffer{k}, ptr %at{k}, i64 %count, {strides})",
                 f"  br label %next{k}",
                 f"next{k}:",
             ]
@@ -337,6 +348,8 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"  %k.next = add i64 %k, {lanes}",
             "  br label %loop",
             "exit:",
+            # Lanes that are thrown away raise flags: NumPy is not to warn of them.
+            f"  call i32 @feclearexcept(i32 {_ALL_EXCEPTIONS})",
             "  ret void",
             "}",
         ]
@@ -356,7 +369,6 @@ def _core_stride(name: str, index: int, there: bool, real: Float) -> list[str]:
 
 def _copy(real: Float, name: str) -> str:
     """Rows of up to two core dimensions to (pack) or from (unpack) a contiguous buffer."""
-    T = real.name
     source, target = ("%far", "%near") if name == "pack" else ("%near", "%far")
     return f"""
 define internal void @{name}(ptr %buffer, ptr %rows, i64 %count, i64 %step,
@@ -386,8 +398,8 @@ item.next:
   %abc = add i64 %ab, %c
   %far = getelementptr i8, ptr %rows, i64 %abc
   %near = getelementptr i8, ptr %to.j, i64 0
-  %x = load {T}, ptr {source}, align 1
-  store {T} %x, ptr {target}, align 1
+  %x = load {real.name}, ptr {source}, align 1
+  store {real.name} %x, ptr {target}, align 1
   %to.next = getelementptr i8, ptr %to.j, i64 {real.size}
   %j.next = add i64 %j, 1
   br label %item
@@ -402,12 +414,32 @@ exit:
 }}"""
 
 
+def _fill(lanes: int) -> str:
+    """One row in all lanes: those that no state uses compute nothing that could overflow."""
+    return f"""
+define internal void @fill(ptr %buffer, ptr %row, i64 %bytes) noinline {{
+entry:
+  br label %lane
+lane:
+  %i = phi i64 [0, %entry], [%next, %lane]
+  %offset = mul i64 %i, %bytes
+  %at = getelementptr i8, ptr %buffer, i64 %offset
+  call void @llvm.memmove.p0.p0.i64(ptr %at, ptr %row, i64 %bytes, i1 false)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, {lanes}
+  br i1 %more, label %lane, label %exit
+exit:
+  ret void
+}}"""
+
+
 def _declarations(real: Float, lanes: int) -> str:
     V, suffix = f"<{lanes} x {real.name}>", f"v{lanes}{real.suffix}"
     unary = ["sqrt", "fabs"]
     return "\n".join(
         [
-            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
+            "declare i32 @feclearexcept(i32)",
             "declare double @sin(double)",
             "declare double @cos(double)",
             f"declare {V} @llvm.fma.{suffix}({V}, {V}, {V})",

@@ -1,4 +1,4 @@
-"""Robots from URDF files, the format of ROS: https://wiki.ros.org/urdf/XML.
+"""Robots from URDF files, the format of ROS (https://wiki.ros.org/urdf/XML).
 
 Fixed-base trees of revolute, continuous, prismatic and fixed joints. Shapes, transmissions and
 what simulators add are passed over, and no other file is opened.
@@ -7,28 +7,38 @@ what simulators add are passed over, and no other file is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from math import cos, inf, isfinite, sin
+from collections.abc import Iterable, Mapping, Sequence
+from math import cos, inf, sin
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lxml import etree
 
 from appell.errors import ModelError
-from appell.maths.vector import Symmetric, Vector
+from appell.maths.vector import ZERO, Symmetric
 from appell.model.build import Hinge, Mimic, as_rotation, as_vector, assemble
+from appell.model.elements import (
+    Element,
+    attribute,
+    by_name,
+    child,
+    fault,
+    known,
+    magnitude,
+    needed,
+    number,
+    numbers,
+    parse,
+    place,
+    tag,
+)
 from appell.model.inertia import NOTHING, Inertia, check_inertia
 from appell.model.model import Joint, Model
 
 Array = npt.NDArray[np.float64]
-Element = Any  # lxml has no types
 
-_LARGEST = 16 * 2**20  # bytes; the largest robots take a fiftieth of it
-_XACRO = "xacro"
-_REQUIRED: Any = object()
+_KINDS = ("revolute", "continuous", "prismatic", "fixed")
+_ZEROS = (0.0, 0.0, 0.0)
 
 
 def read_urdf(
@@ -37,46 +47,149 @@ def read_urdf(
     physical: bool = True,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> Model:
-    """The robot of a URDF file, its coordinates in the order of the file's joints.
+    """The robot of a URDF file; its coordinates stand in the order of the file's joints.
 
-    A link without <inertial> has no mass. What a joint's <limit> leaves out is unlimited, but of
-    lower and upper one alone makes the other 0, as ROS has it. ``physical=False`` accepts
-    inertias that no body has; ``gravity`` is in the root link's axes, m/s^2.
+    A link without <inertial> has no mass. What <limit> leaves out is unlimited, but where it
+    gives only one of lower and upper, the other is 0, as in ROS. ``physical=False`` accepts
+    inertias that no body has; ``gravity`` is in the axes of the root link, m/s^2.
     """
-    robot = _parse(Path(path))
-    links, joints = _by_name(robot, "link"), _by_name(robot, "joint")
-    inertias = {name: _inertia(link) for name, link in links.items()}
+    robot = parse(Path(path), "robot")
+    _refuse_macros(robot)
+    name = attribute(robot, "name")
+    links = by_name(robot, "link")
+    joints = by_name(robot, "joint")
+    if not links:
+        raise fault(robot, "there is no <link>; a robot has at least two, and a joint.")
+    _refuse_two_parents(joints.values())
+    inertias = {link: _inertia(element) for link, element in links.items()}
     if physical:
-        for name, link in links.items():
-            _check(name, link, inertias[name])
+        for link, inertia in inertias.items():
+            _check(link, inertia, links[link])
     hinges = [_hinge(joint, links, joints) for joint in joints.values()]
     try:
-        return assemble(_name(robot), inertias, hinges, gravity=gravity, physical=False)
+        return assemble(name, inertias, hinges, gravity=gravity, physical=False)
     except ModelError as problem:
-        raise ModelError(f"{_place(robot)}: {problem}") from None
+        raise ModelError(f"{place(robot)}: {problem}") from None
 
 
-# The file
-
-
-def _parse(path: Path) -> Element:
-    """The <robot> element of a file that may come from anywhere."""
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
-        remove_comments=True, remove_pis=True,
-    )  # fmt: skip
-    try:
-        robot = etree.fromstring(_bytes(path), parser, base_url=str(path))
-    except etree.XMLSyntaxError as problem:
-        raise ModelError(f"{path}:{problem.lineno}: this is not XML: {problem.msg}.") from None
-    if robot.getroottree().docinfo.doctype:
-        raise ModelError(
-            f"{path}: the file has a document type (<!DOCTYPE>), which can define entities and "
-            "name other files; a URDF needs none: take it out."
-        )
+def _refuse_macros(robot: Element) -> None:
     for element in robot.iter():
         if element.prefix == "xacro":
-            raise _fault(element, f"<{_tag(element, True)}> is of xacro")
-    if _tag(robot) != "robot":
-        raise ModelError(f"{_place(robot)}: the root element is <{_tag(robot)}>, not <robot>.")
-    return robot
+            raise ModelError(
+                f"{place(element)}: <xacro:{tag(element)}> is a macro; expand the file first, by "
+                "`xacro FILE > robot.urdf`."
+            )
+
+
+def _refuse_two_parents(joints: Iterable[Element]) -> None:
+    above: dict[str, Element] = {}
+    for joint in joints:
+        link = attribute(needed(joint, "child"), "link")
+        first: Element = above.setdefault(link, joint)
+        if first is not joint:
+            raise fault(
+                joint,
+                f"its child, link '{link}', already hangs on joint '{first.get('name')}' (line "
+                f"{first.sourceline}); a link has one parent: open the loop.",
+            )
+
+
+def _inertia(link: Element) -> Inertia:
+    """In the link's frame; the file gives it about the centre of mass, in axes of its own."""
+    inertial = child(link, "inertial")
+    if inertial is None:
+        return NOTHING
+    mass = number(needed(inertial, "mass"), "value")
+    moments = needed(inertial, "inertia")
+    about_com = (number(moments, key) for key in ("ixx", "ixy", "iyy", "ixz", "iyz", "izz"))
+    R, s = _origin(inertial)
+    return Inertia(mass, ZERO, Symmetric(*about_com)).moved(as_rotation(R), as_vector(s))
+
+
+def _check(name: str, inertia: Inertia, link: Element) -> None:
+    try:
+        check_inertia(name, inertia)
+    except ModelError as problem:
+        cure = "To read it as it is, say physical=False."
+        raise ModelError(f"{place(link)}: {problem} {cure}") from None
+
+
+def _hinge(joint: Element, links: Mapping[str, Element], joints: Mapping[str, Element]) -> Hinge:
+    name = attribute(joint, "name")
+    above = known(needed(joint, "parent"), "link", links)
+    below = known(needed(joint, "child"), "link", links)
+    R, s = _origin(joint)
+    if _kind(joint) == "fixed":
+        return Hinge(name, above, below, None, R, s)
+    return Hinge(name, above, below, _drive(joint), R, s, _axis(joint), _mimic(joint, joints))
+
+
+def _kind(joint: Element) -> str:
+    kind = attribute(joint, "type")
+    if kind in ("floating", "planar"):
+        raise fault(
+            joint,
+            f"type '{kind}' is not supported yet; robots stand on a fixed base: make the joint "
+            "fixed, or build it of prismatic and revolute ones.",
+        )
+    if kind not in _KINDS:
+        raise fault(joint, f"type '{kind}' is unknown; expected one of {', '.join(_KINDS)}.")
+    return kind
+
+
+def _drive(joint: Element) -> Joint:
+    kind = _kind(joint)
+    limit, dynamics = child(joint, "limit"), child(joint, "dynamics")
+    lower, upper = -inf, inf
+    if kind != "continuous" and limit is not None and {"lower", "upper"} & {*limit.keys()}:
+        lower, upper = number(limit, "lower", 0.0), number(limit, "upper", 0.0)
+    if lower > upper:
+        raise fault(limit, f"lower, {lower:g}, is above upper, {upper:g}; exchange them.")
+    return Joint(
+        attribute(joint, "name"),
+        "prismatic" if kind == "prismatic" else "revolute",
+        lower,
+        upper,
+        speed=magnitude(limit, "velocity", inf),
+        effort=magnitude(limit, "effort", inf),
+        viscous=magnitude(dynamics, "damping", 0.0),
+        coulomb=magnitude(dynamics, "friction", 0.0),
+    )
+
+
+def _axis(joint: Element) -> Array:
+    element = child(joint, "axis")
+    axis = np.array((1.0, 0.0, 0.0) if element is None else numbers(element, "xyz", 3))
+    if not axis.any():
+        raise fault(element, "the axis is 0 0 0, which has no direction; give another.")
+    return axis / np.abs(axis).max()  # Its square neither vanishes nor overflows.
+
+
+def _mimic(joint: Element, joints: Mapping[str, Element]) -> Mimic | None:
+    """The independent joint that this one follows, perhaps through others that mimic too."""
+    ratio, shift = 1.0, 0.0
+    chain = [attribute(joint, "name")]
+    while (mimic := child(joints[chain[-1]], "mimic")) is not None:
+        leader = known(mimic, "joint", joints)
+        if leader in chain:
+            ring = "' mimics '".join([*chain, leader])
+            raise fault(mimic, f"'{ring}', so none of them leads; delete one <mimic>.")
+        if _kind(joints[leader]) == "fixed":
+            raise fault(mimic, f"joint '{leader}' is fixed; name a moving one, or fix this one.")
+        shift += ratio * number(mimic, "offset", 0.0)
+        ratio *= number(mimic, "multiplier", 1.0)
+        chain.append(leader)
+    return Mimic(chain[-1], ratio, shift) if len(chain) > 1 else None
+
+
+def _origin(element: Element) -> tuple[Array, Array]:
+    """The rotation Rz(yaw) Ry(pitch) Rx(roll) and the position of <origin>."""
+    origin = child(element, "origin")
+    rpy = numbers(origin, "rpy", 3, _ZEROS)
+    (cr, cp, cy), (sr, sp, sy) = map(cos, rpy), map(sin, rpy)
+    R = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    return np.array(R), np.array(numbers(origin, "xyz", 3, _ZEROS))

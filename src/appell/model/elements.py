@@ -1,0 +1,148 @@
+"""XML files that may come from anyone: their elements, and errors that name file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from appell.errors import ModelError
+
+Element = Any  # lxml has no types
+
+_LARGEST = 16 * 2**20  # bytes; the files of the largest robots have a fiftieth of it
+
+
+def parse(path: Path, root: str) -> Element:
+    """The root element of a file. Nothing is expanded, fetched or read besides it."""
+    parser = etree.XMLParser(
+        resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    try:
+        element = etree.fromstring(_bytes(path), parser, base_url=str(path))
+    except etree.XMLSyntaxError as problem:
+        raise ModelError(
+            f"{path}:{problem.lineno}: cannot be read as XML: {problem.msg}."
+        ) from None
+    if element.getroottree().docinfo.doctype:
+        raise ModelError(
+            f"{path}: the file declares a document type (<!DOCTYPE>), which may define entities "
+            "and name other files; a robot needs none: delete the declaration."
+        )
+    if tag(element) != root:
+        raise ModelError(
+            f"{place(element)}: the root element is <{tag(element)}>; expected <{root}>."
+        )
+    return element
+
+
+def _bytes(path: Path) -> bytes:
+    if not path.is_file():
+        given = "this is a folder" if path.is_dir() else "there is no such file"
+        raise ModelError(f"{path}: {given}; give the path of a robot's file.")
+    size = path.stat().st_size
+    if not 0 < size <= _LARGEST:
+        raise ModelError(
+            f"{path}: the file has {size} bytes; a robot's has some, and at most {_LARGEST}."
+        )
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise ModelError(f"{path}: the file cannot be read: {problem.strerror}.") from None
+
+
+def by_name(parent: Element, kind: str) -> dict[str, Element]:
+    """The children of a kind, each under its own name."""
+    found: dict[str, Element] = {}
+    for element in parent.iterchildren(f"{{*}}{kind}"):
+        first: Element = found.setdefault(attribute(element, "name"), element)
+        if first is not element:
+            raise fault(
+                element, f"the {kind} on line {first.sourceline} has the same name; change one."
+            )
+    return found
+
+
+def child(element: Element, kind: str) -> Element | None:
+    """The one child of a kind, if there is one."""
+    found = [*element.iterchildren(f"{{*}}{kind}")]
+    if len(found) > 1:
+        raise fault(
+            found[1], f"<{kind}> is given again, first on line {found[0].sourceline}; keep one."
+        )
+    return found[0] if found else None
+
+
+def needed(element: Element, kind: str) -> Element:
+    """The one child of a kind."""
+    found = child(element, kind)
+    if found is None:
+        raise fault(element, f"<{tag(element)}> has no <{kind}>; add one.")
+    return found
+
+
+def attribute(element: Element, key: str) -> str:
+    text = element.get(key)
+    if not text:
+        raise fault(element, f'<{tag(element)}> has no {key}; write <{tag(element)} {key}="...">.')
+    return text
+
+
+def known(element: Element, key: str, names: Mapping[str, Element]) -> str:
+    """An attribute that must be one of these names."""
+    name = attribute(element, key)
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        cure = f"did you mean '{near[0]}'?" if near else f"the file has {', '.join(names)}."
+        raise fault(element, f"<{tag(element)}> names {key} '{name}', which is not there; {cure}")
+    return name
+
+
+def numbers(
+    element: Element | None, key: str, count: int, default: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    """The numbers of an attribute; the default where the attribute or its element is missing."""
+    if default is not None and (element is None or element.get(key) is None):
+        return default
+    text = attribute(element, key)
+    try:
+        found = tuple(map(float, text.split()))
+    except ValueError:
+        found = ()
+    if len(found) != count or not all(map(isfinite, found)):
+        expected = f"{count} finite numbers" if count > 1 else "a finite number"
+        raise fault(element, f'<{tag(element)} {key}="{text}">: expected {expected}.')
+    return found
+
+
+def number(element: Element | None, key: str, default: float | None = None) -> float:
+    return numbers(element, key, 1, None if default is None else (default,))[0]
+
+
+def magnitude(element: Element | None, key: str, default: float) -> float:
+    """A number that is not negative."""
+    found = number(element, key, default)
+    if found < 0:
+        raise fault(element, f'<{tag(element)} {key}="{found:g}">: expected 0 or more.')
+    return found
+
+
+def fault(element: Element, problem: str) -> ModelError:
+    """An error that names the file, the line, and the link or joint (a child of the root)."""
+    owner = [element, *element.iterancestors()][-2:][0]
+    return ModelError(f"{place(element)}: {tag(owner)} '{owner.get('name', '')}': {problem}")
+
+
+def place(element: Element) -> str:
+    """file:line."""
+    return f"{element.getroottree().docinfo.URL}:{element.sourceline}"
+
+
+def tag(element: Element) -> str:
+    """The kind of an element, whatever namespace the file declares."""
+    return etree.QName(element).localname

@@ -1,0 +1,1 @@
+"""Pictures and reports of what was computed; nothing is computed here."""

@@ -1,0 +1,45 @@
+"""One look for all pictures. INK and PAPER follow the page's theme in a report; the other
+colours read on light and on dark."""
+
+from __future__ import annotations
+
+INK, PAPER = "#20252b", "#fdfdfe"
+LINE = "#e8590c"
+JOINTS = ("#2f78c4", "#d55e00", "#0f9d74", "#a55fb0", "#c28a00", "#64748b")
+POSTURES = {"start": "#8fb4de", "half way": "#4f8bcb", "end": "#1d5fa8"}
+ARMS = {
+    ("left", "up"): JOINTS[0],
+    ("left", "down"): JOINTS[4],
+    ("right", "up"): JOINTS[2],
+    ("right", "down"): JOINTS[3],
+}
+
+MATPLOTLIB = {
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.formatter.useoffset": False,
+    "figure.facecolor": PAPER,
+    "grid.color": INK,
+    "grid.alpha": 0.13,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.7,
+    "lines.solid_capstyle": "round",
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+}

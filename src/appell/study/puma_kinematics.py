@@ -1,0 +1,164 @@
+"""Closed-form inverse kinematics of arms built like the PUMA.
+
+Six revolute joints in the modified Denavit-Hartenberg convention: an upper arm a2 beside the
+base's axis by d3, a forearm a3 and d4 long, and three wrist axes that meet in the tool's
+origin. Up to eight configurations put the tool in one pose: three choices of two.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.equations.kinematics import poses
+from appell.errors import InputError
+from appell.maths.rotation import AboutX
+from appell.maths.vector import ZERO, Vector
+from appell.model.model import Frame, Model
+
+Array = npt.NDArray[np.floating[Any]]
+
+# Twist of each joint's axis against the one before: alpha = 0, -90, 0, 90, -90, 90 degrees.
+_TWISTS = (
+    AboutX(1, 0), AboutX(0, -1), AboutX(1, 0), AboutX(0, 1), AboutX(0, -1), AboutX(0, 1)
+)  # fmt: skip
+
+
+class Branch(NamedTuple):
+    """One of the eight ways to reach a pose.
+
+    shoulder: the side of the base's axis on which the arm passes it, seen facing the wrist.
+    elbow: above or below the line from the shoulder to the wrist. wrist: the sign of joint 5,
+    positive unless flipped.
+    """
+
+    shoulder: str
+    elbow: str
+    wrist: str
+
+    def __str__(self) -> str:
+        return "-".join(self)
+
+
+BRANCHES = {
+    str(branch): branch
+    for branch in map(Branch._make, product(("left", "right"), ("up", "down"), ("noflip", "flip")))
+}
+
+
+class Arm(NamedTuple):
+    """The four lengths of a PUMA's geometry, m."""
+
+    a2: float
+    a3: float
+    d3: float
+    d4: float
+
+    @property
+    def forearm(self) -> float:
+        """From the elbow's axis to the wrist."""
+        return float(np.hypot(self.a3, self.d4))
+
+
+def arm(model: Model) -> Arm:
+    """The lengths of a robot, if it is built like the PUMA."""
+    tool, bodies = model.frame(None), model.bodies
+    if len(bodies) == model.nv == 6:
+        (a2, _, d3), (a3, y, _) = bodies[2].s0, bodies[3].s0
+        offsets = (ZERO, ZERO, Vector(a2, 0, d3), Vector(a3, y, 0), ZERO, ZERO)
+        wanted = [(i - 1, _TWISTS[i], offsets[i], 1, 0) for i in range(6)]
+        built = [(b.parent, b.R0, b.s0, b.ratio, b.shift) for b in bodies if b.revolute]
+        if built == wanted and tool == Frame(tool.name, 5, _TWISTS[0], ZERO):
+            return Arm(a2, a3, d3, -y)
+    raise InputError(
+        f"'{model.name}' is not built like the PUMA (modified Denavit-Hartenberg, alpha = 0, "
+        "-90, 0, 90, -90, 90 degrees, lengths a2, a3, d3, d4 only), so its inverse kinematics "
+        "have no closed form here; use 'puma560'."
+    )
+
+
+def inverse_kinematics(arm: Arm, position: Array, R: Array, branch: Branch) -> Array:
+    """Joint angles, (..., 6), that put the tool at positions (..., 3) with axes R (..., 3, 3).
+
+    The positions must be within reach: see :func:`beyond_reach`. In the plane of the arm, x1
+    points from the base's axis to the wrist (or away from it) and z up; the wrist is at
+    (x1, z), the elbow's bend is beta.
+    """
+    x, y, z = np.moveaxis(position, -1, 0)
+    right, down, flip = branch.shoulder == "right", branch.elbow == "down", branch.wrist == "flip"
+    side = -1.0 if right != (arm.d3 < 0) else 1.0
+    x1 = side * np.sqrt(np.maximum(x * x + y * y - arm.d3**2, 0.0))
+    q1 = np.arctan2(y, x) - np.arctan2(arm.d3, x1)
+
+    # x1^2 + z^2 = a2^2 + l^2 + 2 a2 l cos(beta)
+    length = arm.forearm
+    cosine = (x1 * x1 + z * z - arm.a2**2 - length**2) / (2 * arm.a2 * length)
+    beta = np.arccos(np.clip(cosine, -1.0, 1.0)) * (-side if down else side)
+    q3 = beta + np.arctan2(arm.d4, arm.a3)
+    bent = np.arctan2(length * np.sin(beta), arm.a2 + length * np.cos(beta))
+    q2 = np.arctan2(-z, x1) - bent
+
+    # What is left for the wrist to turn: Rz(q4) Ry(q5) Rz(q6).
+    W = np.swapaxes(_forearm_axes(q1, q2 + q3), -1, -2) @ R
+    q4, q5, q6 = euler_zyz(W, flip)
+    return np.stack([q1, q2, q3, q4, q5, q6], axis=-1)
+
+
+def beyond_reach(arm: Arm, position: Array) -> Array:
+    """How far, in m, positions (..., 3) lie outside what the arm reaches; negative inside."""
+    across = np.hypot(position[..., 0], position[..., 1])
+    from_base = np.linalg.norm(position, axis=-1)
+    farthest = np.hypot(arm.a2 + arm.forearm, arm.d3)
+    nearest = np.hypot(arm.a2 - arm.forearm, arm.d3)
+    outside = [from_base - farthest, nearest - from_base, abs(arm.d3) - across]
+    return np.maximum.reduce(outside)
+
+
+def rotation_zyz(alpha: Any, beta: Any, gamma: Any) -> Array:
+    """Rz(alpha) Ry(beta) Rz(gamma), (..., 3, 3)."""
+    return _about_z(alpha) @ _about_y(beta) @ _about_z(gamma)
+
+
+def euler_zyz(R: Array, flip: bool = False) -> tuple[Array, Array, Array]:
+    """Angles with R = Rz(alpha) Ry(beta) Rz(gamma); beta is negative if flipped."""
+    sign = -1.0 if flip else 1.0
+    beta = np.arctan2(sign * np.hypot(R[..., 0, 2], R[..., 1, 2]), R[..., 2, 2])
+    alpha = np.arctan2(sign * R[..., 1, 2], sign * R[..., 0, 2])
+    gamma = np.arctan2(sign * R[..., 2, 1], -sign * R[..., 2, 0])
+    return alpha, beta, gamma
+
+
+def skeleton(model: Model, q: Array) -> Array:
+    """The arm's corners for drawing, (..., 5, 3): base, shoulder, two at the elbow, wrist."""
+    places = poses(model, list(np.moveaxis(q, -1, 0)))
+    _, a3, d3, _ = arm(model)
+    elbow, R3 = places[2].s, places[2].R
+    shoulder = places[1].s + places[1].R @ Vector(0, 0, d3)
+    corners = [places[1].s, shoulder, elbow, elbow + R3 @ Vector(a3, 0, 0), places[3].s]
+    points = [np.stack(np.broadcast_arrays(*p, q[..., 0])[:3], axis=-1) for p in corners]
+    return np.stack(points, axis=-2)
+
+
+def _forearm_axes(q1: Array, q23: Array) -> Array:
+    """Axes of the forearm before joint 4 turns it, z along it: Rz(q1) Rx(-90) Rz(q23) Rx(90)."""
+    # Rx(-90) Rz(q) Rx(90) = Ry(q)
+    return _about_z(q1) @ _about_y(q23)
+
+
+def _about_z(angle: Any) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    zero, one = np.zeros_like(c), np.ones_like(c)
+    return _matrix([[c, -s, zero], [s, c, zero], [zero, zero, one]])
+
+
+def _about_y(angle: Any) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    zero, one = np.zeros_like(c), np.ones_like(c)
+    return _matrix([[c, zero, s], [zero, one, zero], [-s, zero, c]])
+
+
+def _matrix(rows: list[list[Array]]) -> Array:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

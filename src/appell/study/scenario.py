@@ -1,0 +1,98 @@
+"""Scenario files: what to compute, in JSON or TOML.
+
+    {"start": [0.6, 0.175, 0.25], "end": [0.018, 0.757, 0], "speed": 0.1, "branch": "all"}
+
+Whatever is left out keeps the value of the task in Valera et al. 2003, section 4.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from appell.errors import InputError
+from appell.study.puma_kinematics import BRANCHES
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Triple = tuple[Finite, Finite, Finite]
+
+
+class Scenario(BaseModel):
+    """A tool drawn along a straight line, its axes fixed, at constant speed.
+
+    Lengths in m, speed in m/s. ``orientation`` holds the Euler angles ZYZ of the tool's axes in
+    degrees. ``branch`` names one configuration of the arm, or asks for all eight.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    robot: str = "puma560"
+    start: Triple = (0.6, 0.175, 0.25)
+    end: Triple = (0.018, 0.757, 0.0)
+    orientation: Triple = (45.0, 60.0, 90.0)
+    speed: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    samples: Annotated[int, Field(ge=11, le=10_000)] = 401
+    branch: str = "all"
+    output: Annotated[str, Field(min_length=1)] = "appell-run"
+
+    @field_validator("branch")
+    @classmethod
+    def _known_branch(cls, branch: str) -> str:
+        if branch != "all" and branch not in BRANCHES:
+            raise ValueError(f"expected 'all' or one of {', '.join(BRANCHES)}")
+        return branch
+
+    @model_validator(mode="after")
+    def _some_length(self) -> Scenario:
+        if self.start == self.end:
+            raise ValueError("start and end are the same point; a line needs two")
+        return self
+
+
+def read_scenario(path: str | Path) -> Scenario:
+    """The scenario in a .json file or, from Python 3.11 on, a .toml file."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"cannot read the scenario '{file}': {reason}.") from None
+    if file.suffix == ".toml":
+        text = json.dumps(_toml(file, text), default=str)
+    elif file.suffix != ".json":
+        raise InputError(f"'{file}': scenarios are read from .json and .toml files.")
+    try:
+        return Scenario.model_validate_json(text)
+    except ValidationError as problem:
+        faults = "\n".join(f"  {_fault(error)}" for error in problem.errors())
+        raise InputError(f"the scenario '{file}' cannot be run:\n{faults}") from None
+
+
+def _toml(file: Path, text: str) -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as problem:
+            raise InputError(f"'{file}' is not TOML: {problem}.") from None
+    raise InputError(f"'{file}': TOML is read from Python 3.11 on; write the scenario as .json.")
+
+
+def _fault(error: Any) -> str:
+    """What is wrong with one entry: its name, the value given, what was expected."""
+    keys = list(Scenario.model_fields)
+    where = "".join(f"[{k}]" if isinstance(k, int) else str(k) for k in error["loc"])
+    if error["type"] == "extra_forbidden":
+        near = get_close_matches(where, keys, n=1)
+        cure = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(keys)}."
+        return f"{where}: no such entry; {cure}"
+    expected = error["msg"].removeprefix("Value error, ")
+    if not where:
+        return f"{expected}."
+    return f"{where} = {json.dumps(error['input'])}: {expected}."

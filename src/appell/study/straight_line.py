@@ -1,0 +1,223 @@
+"""The tool of a PUMA drawn along a straight line: motion, torques and checks, branch by branch.
+
+Valera et al. 2003, section 4, figures 3 and 4. The paper does not say in which of its eight
+configurations the arm moves, so all are computed; the first, elbow up, is the one shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.robot import Array, Robot, load
+from appell.study.puma_kinematics import (
+    BRANCHES,
+    Arm,
+    Branch,
+    arm,
+    beyond_reach,
+    inverse_kinematics,
+    rotation_zyz,
+    skeleton,
+)
+from appell.study.scenario import Scenario
+
+NEAR_SINGULAR = 0.02  # a joint may then turn 50 times as fast as the tool moves
+_SINGULAR = 1e-6
+_JUMP = 0.1  # rad between samples that the speeds do not explain
+
+
+class SingularError(InputError):
+    """A configuration in which the arm cannot follow the line."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """Where the tool is to be: times (N,), positions (N, 3), axes (3, 3), velocity (3,)."""
+
+    t: Array
+    position: Array
+    R: Array
+    velocity: Array
+
+    @property
+    def duration(self) -> float:
+        return float(self.t[-1])
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(self.position[-1] - self.position[0]))
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One branch's motion: q, v, a and tau, each (N, 6), and what was checked on it."""
+
+    branch: Branch
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    residual: float  # largest entry of the pose reached minus the pose asked for; m and 1
+    returned: float  # largest difference of forward dynamics' accelerations from a, rad/s^2
+    singular_value: float  # the Jacobian's smallest on the way
+    condition: float  # the Jacobian's largest condition number on the way
+
+    @property
+    def near_singular(self) -> bool:
+        return self.singular_value < NEAR_SINGULAR
+
+    @property
+    def peak(self) -> Array:
+        """The largest torque of each joint, N m, whatever its sign."""
+        return np.abs(self.tau).max(axis=0)
+
+
+@dataclass(frozen=True)
+class StraightLine:
+    """The whole study. ``refused`` says why a branch that was asked for has no motion."""
+
+    scenario: Scenario
+    robot: Robot
+    path: Path
+    motions: dict[str, Motion]
+    refused: dict[str, str]
+
+    @property
+    def shown(self) -> Motion:
+        """The first of the branches: elbow up, where that was asked for."""
+        return next(iter(self.motions.values()))
+
+    @cached_property
+    def postures(self) -> Array:
+        """The shown arm's corners at the start, half way and the end, (3, 5, 3)."""
+        return skeleton(self.robot.model, self.shown.q[[0, len(self.path.t) // 2, -1]])
+
+
+def run(scenario: Scenario | None = None) -> StraightLine:
+    """Compute a scenario; without one, the task of the paper."""
+    scenario = scenario or Scenario()
+    robot = load(scenario.robot)
+    lengths = arm(robot.model)
+    path = straight_path(scenario)
+    _refuse_beyond_reach(lengths, scenario, path)
+    names = list(BRANCHES) if scenario.branch == "all" else [scenario.branch]
+    motions, refused = {}, {}
+    for name in names:
+        try:
+            motions[name] = follow(robot, lengths, path, BRANCHES[name])
+        except SingularError as problem:
+            refused[name] = str(problem)
+    if not motions:
+        raise SingularError("no branch follows the line:\n  " + "\n  ".join(refused.values()))
+    return StraightLine(scenario, robot, path, motions, refused)
+
+
+def straight_path(scenario: Scenario) -> Path:
+    """Evenly spaced samples of the line, both ends included."""
+    start, end = np.array(scenario.start), np.array(scenario.end)
+    length = float(np.linalg.norm(end - start))
+    along = np.linspace(0.0, 1.0, scenario.samples)
+    return Path(
+        t=along * (length / scenario.speed),
+        position=start + along[:, None] * (end - start),
+        R=rotation_zyz(*np.deg2rad(scenario.orientation)),
+        velocity=(end - start) * (scenario.speed / length),
+    )
+
+
+def follow(robot: Robot, lengths: Arm, path: Path, branch: Branch) -> Motion:
+    """The motion of one branch: J v = twist, J a = 0 - dJ/dt v, tau by Gibbs-Appell."""
+    q = _continuous(inverse_kinematics(lengths, path.position, path.R, branch))
+    J = robot.jacobian(q)
+    values = np.linalg.svd(J, compute_uv=False)
+    _refuse_singular(branch, path, values[:, -1])
+    v = _solve(J, np.concatenate([path.velocity, np.zeros(3)]))
+    _refuse_jump(branch, path, q, v)
+    a = _solve(J, -bias_acceleration(J, v))
+    tau = robot.inverse_dynamics(q, v, a)
+    return Motion(
+        branch, q, v, a, tau,
+        residual=_residual(robot.forward_kinematics(q), path),
+        returned=float(np.abs(robot.forward_dynamics(q, v, tau) - a).max()),
+        singular_value=float(values[:, -1].min()),
+        condition=float((values[:, 0] / values[:, -1]).max()),
+    )  # fmt: skip
+
+
+def bias_acceleration(J: Array, v: Array) -> Array:
+    """dJ/dt v, (..., 6), of a chain of revolute joints: its tip's acceleration where a = 0.
+
+    With z_i v_i the part of joint i in the angular velocity and w_i their sum up to it,
+    the linear part is the sum of (w_i + w_{i-1}) x J_i v_i, the angular one of w_{i-1} x z_i v_i.
+    """
+    linear, angular = J[..., :3, :] * v[..., None, :], J[..., 3:, :] * v[..., None, :]
+    up_to = np.cumsum(angular, axis=-1)
+    before = up_to - angular
+    parts = [np.cross(up_to + before, linear, axis=-2), np.cross(before, angular, axis=-2)]
+    return np.concatenate([part.sum(axis=-1) for part in parts], axis=-1)
+
+
+def _refuse_beyond_reach(lengths: Arm, scenario: Scenario, path: Path) -> None:
+    """Look at the ends and where the line passes nearest to the base and to its axis: a line
+    leaves the arm's reach there first."""
+    start, way = path.position[0], path.position[-1] - path.position[0]
+    along = [0.0, 1.0, _nearest(start, way), _nearest(start[:2], way[:2])]
+    points = start + np.array(along)[:, None] * way
+    outside = beyond_reach(lengths, points)
+    worst = int(np.argmax(outside))
+    if outside[worst] <= 0:
+        return
+    x, y, z = points[worst]
+    far = np.hypot(lengths.a2 + lengths.forearm, lengths.d3)
+    raise InputError(
+        f"'{scenario.robot}' does not reach the whole line: at ({x:.3f}, {y:.3f}, {z:.3f}) m the "
+        f"tool is {outside[worst]:.3g} m out of reach. It reaches {far:.3f} m from its shoulder, "
+        f"and no point within {abs(lengths.d3):.3f} m of its vertical axis. Move start or end."
+    )
+
+
+def _nearest(start: Array, way: Array) -> float:
+    """Where, from 0 to 1, start + s way comes nearest to the origin."""
+    square = way @ way
+    return float(np.clip(-(start @ way) / square, 0.0, 1.0)) if square > 0 else 0.0
+
+
+def _refuse_singular(branch: Branch, path: Path, values: Array) -> None:
+    k = int(np.argmin(values))
+    if values[k] < _SINGULAR:
+        raise SingularError(
+            f"{branch}: the arm is singular at t = {path.t[k]:.3f} s, where no joint speeds follow "
+            "the line; choose another branch, orientation or line."
+        )
+
+
+def _refuse_jump(branch: Branch, path: Path, q: Array, v: Array) -> None:
+    """Angles must change as the speeds say; where they jump, the arm passed a singularity."""
+    expected = (v[1:] + v[:-1]) / 2 * np.diff(path.t)[:, None]
+    excess = np.abs(np.diff(q, axis=0) - expected).max(axis=1)
+    k = int(np.argmax(excess))
+    if excess[k] > _JUMP:
+        raise SingularError(
+            f"{branch}: joints jump by {excess[k]:.2f} rad between t = {path.t[k]:.3f} and "
+            f"{path.t[k + 1]:.3f} s, as they do past a singularity; choose another branch, "
+            "orientation or line, or more samples."
+        )
+
+
+def _continuous(q: Array) -> Array:
+    """The same angles without steps of a turn, the first within half a turn of zero."""
+    first = np.arctan2(np.sin(q[0]), np.cos(q[0]))
+    return np.unwrap(np.vstack([first, q]), axis=0)[1:]
+
+
+def _residual(T: Array, path: Path) -> float:
+    reached = [T[:, :3, 3] - path.position, T[:, :3, :3] - path.R]
+    return float(max(np.abs(error).max() for error in reached))
+
+
+def _solve(J: Array, x: Array) -> Array:
+    return np.linalg.solve(J, np.broadcast_to(x, J.shape[:-1])[..., None])[..., 0]

@@ -1,0 +1,129 @@
+"""Compiled code on disk: kept, checked, private, and never needed for a right answer."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import appell
+from appell.compile import cache
+
+STATE = np.linspace(-1, 1, 6)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    place = tmp_path / "kernels"
+    monkeypatch.setenv("APPELL_CACHE", str(place))
+    cache.folder.cache_clear()
+    yield place
+    cache.folder.cache_clear()
+
+
+def torque() -> tuple[np.ndarray, bool]:
+    """Torques of a fresh robot, and whether its code came from the cache."""
+    robot = appell.load("puma560")
+    kernel = robot.kernel("inverse_dynamics")
+    return kernel(STATE, STATE, STATE), kernel.cached
+
+
+def test_code_is_compiled_once_and_gives_the_same_bits_again(folder):
+    first, cached_first = torque()
+    second, cached_second = torque()
+    assert (cached_first, cached_second) == (False, True)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_folder_and_files_are_private(folder):
+    torque()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [f.stat().st_mode & 0o777 for f in folder.iterdir()] == [0o600]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_damaged_code_is_noticed_and_rebuilt(folder, damage):
+    expected, _ = torque()
+    (file,) = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if damage is None else damage)
+    rebuilt, cached = torque()
+    assert not cached
+    np.testing.assert_array_equal(rebuilt, expected)
+    assert file.read_bytes() == whole
+
+
+def test_other_robots_dtypes_and_formulations_get_other_code(folder):
+    robot = appell.load("puma560")
+    robot.kernel("inverse_dynamics")
+    robot.kernel("inverse_dynamics", dtype="float32")
+    robot.kernel("forward_dynamics")
+    robot.kernel("forward_dynamics", formulation="articulated_body")
+    robot.with_payload(1e-9).kernel("inverse_dynamics")
+    robot.with_gravity((0, 0, -9.8100001)).kernel("inverse_dynamics")
+    assert len(list(folder.iterdir())) == 6
+
+
+def test_a_folder_others_can_write_to_is_not_trusted(folder):
+    folder.mkdir(mode=0o700)
+    folder.chmod(0o777)
+    with pytest.warns(cache.CacheWarning, match="chmod 700"):
+        torque()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_file_others_can_write_to_is_not_run(folder):
+    torque()
+    (file,) = folder.iterdir()
+    file.chmod(0o666)
+    with pytest.warns(cache.CacheWarning, match="written by others"):
+        _, cached = torque()
+    assert not cached
+
+
+def test_a_full_disk_costs_only_time(folder, monkeypatch):
+    def full(*_args, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.warns(cache.CacheWarning, match="No space left"):
+        result, _ = torque()
+    assert np.isfinite(result).all()
+    assert not list(folder.glob("[!.]*"))
+
+
+def test_it_can_be_switched_off(monkeypatch, tmp_path):
+    monkeypatch.setenv("APPELL_CACHE", "off")
+    cache.folder.cache_clear()
+    assert not torque()[1]
+    assert not torque()[1]
+    cache.folder.cache_clear()
+
+
+def test_the_longest_unused_code_makes_room(folder, monkeypatch):
+    monkeypatch.setattr(cache, "_ROOM", 30_000)
+    for payload in range(1, 6):
+        appell.load("puma560").with_payload(payload).kernel("inverse_dynamics")
+    kept = sum(f.stat().st_size for f in folder.iterdir())
+    assert 0 < kept <= 30_000
+
+
+def test_processes_that_compile_at_once_do_not_disturb_each_other(folder):
+    script = (
+        "import appell, numpy as np\n"
+        "x = np.linspace(-1, 1, 6)\n"
+        "print(appell.load('puma560').inverse_dynamics(x, x, x).tobytes().hex())\n"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    answers = {run.communicate(timeout=120)[0] for run in runs}
+    assert [run.returncode for run in runs] == [0] * 4
+    assert len(answers) == 1
+    assert [Path(f).name.startswith(".new-") for f in folder.iterdir()] == [False]

@@ -1,0 +1,235 @@
+"""Real robots, read from their URDF files by Appell and by Pinocchio, are and move alike.
+
+Joints are matched by name. Pinocchio is not told of <mimic>: its joints follow ours by
+q' = G q + s, with G and s taken from the file here, and forces come back by G^T.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pinocchio
+import pytest
+
+import appell
+from appell.errors import ModelError
+from appell.model.model import BASE
+from appell.model.urdf import read_urdf
+
+# Two computations in float64, of sums over at most 50 bodies; forward dynamics loses digits to
+# the condition of M, derivatives to one product more with it.
+CLOSE, CLOSE_DERIVATIVE = 1e-10, 1e-8
+STATES = 5
+
+ROBOTS = {
+    "ur5": "ur_description/urdf/ur5_robot.urdf",
+    "panda": "panda_description/urdf/panda.urdf",
+    "talos": "talos_data/robots/talos_full_v2.urdf",
+    "kinova": "kinova_description/robots/kinova.urdf",
+    "laikago": "laikago_description/urdf/laikago.urdf",
+    "baxter": "baxter_description/urdf/baxter.urdf",
+    "icub": "icub_description/robots/icub_reduced.urdf",
+    "g1": "g1_description/urdf/g1_29dof_rev_1_0.urdf",
+    "xarm7": "xarm_description/urdf/xarm7.urdf",
+    "allegro": "allegro_hand_description/urdf/allegro_right_hand.urdf",
+    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
+    "tiago": "tiago_description/robots/tiago_no_hand.urdf",
+    "pr2": "pr2_description/urdf/pr2.urdf",
+    "romeo": "romeo_description/urdf/romeo_small.urdf",
+}
+
+# Files with a link whose inertia no body has, and the first such link.
+UNPHYSICAL = {
+    "alex_description/urdf/alex_psyonic_hands.urdf": "LeftPsyonicAbilityBaseLink",
+    "allegro_hand_description/urdf/allegro_left_hand.urdf": "link_11.0",
+    "allegro_hand_description/urdf/allegro_right_hand.urdf": "link_3.0",
+    "anymal_b_simple_description/robots/anymal-kinova.urdf": "base",
+    "anymal_b_simple_description/robots/anymal.urdf": "base",
+    "anymal_c_simple_description/urdf/anymal.urdf": "depth_camera_front_camera",
+    "b1_description/urdf/b1-z1.urdf": "base",
+    "b1_description/urdf/b1.urdf": "base",
+    "bolt_description/robots/bolt.urdf": "FL_FOOT",
+    "go1_description/urdf/go1.urdf": "base",
+    "hyq_description/robots/hyq_no_sensors.urdf": "base_link",
+    "pr2_description/urdf/pr2.urdf": "sensor_mount_link",
+    "romeo_description/urdf/romeo_laas_small.urdf": "LShoulderYaw_link",
+    "romeo_description/urdf/romeo_small.urdf": "RShoulderYawLink",
+    "tiago_description/robots/tiago.urdf": "base_antenna_left_link",
+    "tiago_description/robots/tiago_dual.urdf": "base_antenna_left_link",
+    "tiago_description/robots/tiago_no_hand.urdf": "base_antenna_left_link",
+}
+
+# Files that describe no robot that moves, and what their errors say.
+UNREADABLE = {
+    "alex_description/urdf/alex_psyonic_hands.urdf": "<mimic> names joint 'index_q1'",
+    "bluevolta_description/urdf/bluevolta.urdf": "no moving joint",
+    "falcon_description/urdf/falcon.urdf": "<child> names link 'Z_propeller'",
+    "hector_description/robots/quadrotor_base.urdf": "no moving joint",
+    "iris_description/robots/iris_simple.urdf": "no moving joint",
+    "ur_description/urdf/ur3.urdf": "<robot> has no name",
+}
+
+
+@cache
+def robots() -> dict[str, Path]:
+    """The files of the package example-robot-data, by their paths in its folder of robots."""
+    files = importlib.metadata.files("example-robot-data") or ()
+    found = [Path(str(f.locate())) for f in files if f.suffix == ".urdf"]
+    assert found, "example-robot-data brought no URDF files; install appell[test]"
+    return {str(f).partition("/example-robot-data/robots/")[2]: f for f in found}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One robot in both libraries, at random states; G and s take our coordinates to theirs."""
+
+    robot: appell.Robot
+    model: pinocchio.Model
+    G: np.ndarray
+    s: np.ndarray
+    link: str
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+    @classmethod
+    def read(cls, path: Path) -> Pair:
+        robot = appell.load(path, physical=False)
+        model = pinocchio.buildModelFromUrdf(str(path))
+        G, s = following(path, robot.joint_names, [*model.names][1:])
+        states = np.random.default_rng(robot.nv).uniform(-np.pi, np.pi, (3, STATES, robot.nv))
+        return cls(robot, model, G, s, farthest(robot), *states)
+
+    def ask(self, function, *arguments) -> np.ndarray:
+        """What a function of Pinocchio's model, data, q and more returns for each state."""
+        data = self.model.createData()
+        q = [self.coordinates(self.G @ x + self.s) for x in self.q]
+        rest = [x @ self.G.T for x in arguments]
+        return np.array([function(self.model, data, *x) for x in zip(q, *rest, strict=True)])
+
+    def coordinates(self, q: np.ndarray) -> np.ndarray:
+        """Pinocchio's configuration: a joint without limits is the cosine and sine of its angle."""
+        parts = [
+            [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
+            for joint, x in zip([*self.model.joints][1:], q, strict=True)
+        ]
+        return np.concatenate(parts)
+
+    @property
+    def rnea(self):
+        return self.ask(pinocchio.rnea, self.v, self.a) @ self.G
+
+    @property
+    def crba(self):
+        return self.G.T @ self.ask(pinocchio.crba) @ self.G
+
+
+def following(path: Path, ours: tuple[str, ...], theirs: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    mimics = {
+        joint.get("name"): joint.find("mimic").attrib
+        for joint in ElementTree.parse(path).iterfind("joint[mimic]")
+    }
+    G, s = np.zeros((len(theirs), len(ours))), np.zeros(len(theirs))
+    for i, name in enumerate(theirs):
+        mimic = {} if name in ours else mimics[name]
+        G[i, ours.index(mimic.get("joint", name))] = float(mimic.get("multiplier", 1))
+        s[i] = float(mimic.get("offset", 0))
+    return G, s
+
+
+def farthest(robot: appell.Robot) -> str:
+    """The link that most joints move."""
+    ancestors = robot.model.ancestors
+    moving = [frame for frame in robot.model.frames if frame.body != BASE]
+    return max(moving, key=lambda frame: len(ancestors[frame.body])).name
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def pair(request) -> Pair:
+    return Pair.read(robots()[ROBOTS[request.param]])
+
+
+def assert_close(ours: np.ndarray, theirs: np.ndarray, tolerance: float = CLOSE) -> None:
+    """To a part of the largest magnitude."""
+    assert ours.shape == theirs.shape
+    assert np.abs(ours - theirs).max() <= tolerance * np.abs(theirs).max()
+
+
+def test_inverse_dynamics_agrees(pair):
+    assert_close(pair.robot.inverse_dynamics(pair.q, pair.v, pair.a), pair.rnea)
+
+
+def test_forward_dynamics_agrees(pair):
+    tau = pair.rnea
+    if pair.robot.model.mimics:
+        bias = pair.ask(pinocchio.nonLinearEffects, pair.v) @ pair.G
+        theirs = np.linalg.solve(pair.crba, (tau - bias)[..., None])[..., 0]
+    else:
+        theirs = pair.ask(pinocchio.aba, pair.v, tau) @ pair.G
+    assert_close(pair.robot.forward_dynamics(pair.q, pair.v, tau), theirs)
+
+
+def test_mass_matrix_agrees(pair):
+    assert_close(pair.robot.mass_matrix(pair.q), pair.crba)
+
+
+def test_coriolis_forces_agree(pair):
+    C = pair.robot.coriolis_matrix(pair.q, pair.v)
+    theirs = pair.ask(pinocchio.computeCoriolisMatrix, pair.v) @ (pair.v @ pair.G.T)[..., None]
+    assert_close(C @ pair.v[..., None], pair.G.T @ theirs)
+
+
+def test_gravity_agrees(pair):
+    theirs = pair.ask(pinocchio.computeGeneralizedGravity) @ pair.G
+    assert_close(pair.robot.gravity(pair.q), theirs)
+
+
+def test_energies_agree(pair):
+    theirs = pair.ask(pinocchio.computeKineticEnergy, pair.v)
+    assert_close(pair.robot.kinetic_energy(pair.q, pair.v), theirs)
+    theirs = pair.ask(pinocchio.computePotentialEnergy)
+    assert_close(pair.robot.potential_energy(pair.q), theirs)
+
+
+def test_forward_kinematics_agrees(pair):
+    frame = pair.model.getFrameId(pair.link, pinocchio.FrameType.BODY)
+
+    def pose(model, data, q):
+        pinocchio.framesForwardKinematics(model, data, q)
+        return data.oMf[frame].homogeneous
+
+    assert_close(pair.robot.forward_kinematics(pair.q, pair.link), pair.ask(pose))
+
+
+def test_jacobian_agrees(pair):
+    frame = pair.model.getFrameId(pair.link, pinocchio.FrameType.BODY)
+
+    def jacobian(model, data, q):
+        axes = pinocchio.LOCAL_WORLD_ALIGNED
+        return pinocchio.computeFrameJacobian(model, data, q, frame, axes)
+
+    assert_close(pair.robot.jacobian(pair.q, pair.link), pair.ask(jacobian) @ pair.G)
+
+
+@pytest.mark.parametrize("pair", ["ur5", "panda"], indirect=True)
+def test_derivatives_agree(pair):
+    G, tau = pair.G, pair.rnea
+    parts = range(3)
+    theirs = [
+        G.T @ pair.ask(lambda *x, k=k: pinocchio.computeRNEADerivatives(*x)[k], pair.v, pair.a) @ G
+        for k in parts
+    ]
+    ours = pair.robot.inverse_dynamics_derivatives(pair.q, pair.v, pair.a)
+    for k in parts:
+        assert_close(ours[k], theirs[k], CLOSE_DERIVATIVE)
+    # a(q, v, tau) follows from tau(q, v, a), and pair.a is the acceleration that tau gives.
+    inverse = np.linalg.inv(pair.crba)
+    theirs = [-inverse @ theirs[0], -inverse @ theirs[1], inverse]
+    ours = pair.robot.forward_dynamics_derivatives(pair.q, pair.v, tau)
+    for k in parts:
+        assert_close(ours[k], theirs[k], CLOSE_DERIVATIVE)
