@@ -81,7 +81,7 @@ def robots() -> dict[str, Path]:
     files = importlib.metadata.files("example-robot-data") or ()
     found = [Path(str(f.locate())) for f in files if f.suffix == ".urdf"]
     assert found, "example-robot-data brought no URDF files; install appell[test]"
-    return {str(f).partition("/example-robot-data/robots/")[2]: f for f in found}
+    return {f.as_posix().partition("/example-robot-data/robots/")[2]: f for f in found}
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class Pair:
         data = self.model.createData()
         q = [self.coordinates(self.G @ x + self.s) for x in self.q]
         rest = [x @ self.G.T for x in arguments]
-        return np.array([function(self.model, data, *x) for x in zip(q, *rest, strict=True)])
+        answers = [np.array(function(self.model, data, *x)) for x in zip(q, *rest, strict=True)]
+        return np.array(answers)
 
     def coordinates(self, q: np.ndarray) -> np.ndarray:
         """Pinocchio's configuration: a joint without limits is the cosine and sine of its angle."""
@@ -120,16 +121,26 @@ class Pair:
         ]
         return np.concatenate(parts)
 
+    def contracted(self, function, *arguments) -> np.ndarray:
+        """Matrices in our coordinates; where there are several, the first axis counts them."""
+        return np.moveaxis(self.G.T @ self.ask(function, *arguments) @ self.G, 0, -3)
+
     @property
-    def rnea(self):
+    def rnea(self) -> np.ndarray:
         return self.ask(pinocchio.rnea, self.v, self.a) @ self.G
 
     @property
-    def crba(self):
-        return self.G.T @ self.ask(pinocchio.crba) @ self.G
+    def rnea_derivatives(self) -> np.ndarray:
+        return self.contracted(pinocchio.computeRNEADerivatives, self.v, self.a)
+
+    @property
+    def crba(self) -> np.ndarray:
+        return self.contracted(pinocchio.crba)
 
 
-def following(path: Path, ours: tuple[str, ...], theirs: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def following(
+    path: Path, ours: tuple[str, ...], theirs: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
     mimics = {
         joint.get("name"): joint.find("mimic").attrib
         for joint in ElementTree.parse(path).iterfind("joint[mimic]")
@@ -217,19 +228,74 @@ def test_jacobian_agrees(pair):
 
 
 @pytest.mark.parametrize("pair", ["ur5", "panda"], indirect=True)
-def test_derivatives_agree(pair):
-    G, tau = pair.G, pair.rnea
-    parts = range(3)
-    theirs = [
-        G.T @ pair.ask(lambda *x, k=k: pinocchio.computeRNEADerivatives(*x)[k], pair.v, pair.a) @ G
-        for k in parts
-    ]
+def test_inverse_dynamics_derivatives_agree(pair):
     ours = pair.robot.inverse_dynamics_derivatives(pair.q, pair.v, pair.a)
-    for k in parts:
-        assert_close(ours[k], theirs[k], CLOSE_DERIVATIVE)
-    # a(q, v, tau) follows from tau(q, v, a), and pair.a is the acceleration that tau gives.
-    inverse = np.linalg.inv(pair.crba)
-    theirs = [-inverse @ theirs[0], -inverse @ theirs[1], inverse]
+    for x, y in zip(ours, pair.rnea_derivatives, strict=True):
+        assert_close(x, y, CLOSE_DERIVATIVE)
+
+
+@pytest.mark.parametrize("pair", ["ur5", "panda"], indirect=True)
+def test_forward_dynamics_derivatives_agree(pair):
+    tau = pair.rnea
+    if pair.robot.model.mimics:
+        # a(q, v, tau) is the inverse of tau(q, v, a), at the acceleration that tau gives.
+        dq, dv, M = pair.rnea_derivatives
+        theirs = -np.linalg.solve(M, dq), -np.linalg.solve(M, dv), np.linalg.inv(M)
+    else:
+        theirs = pair.contracted(pinocchio.computeABADerivatives, pair.v, tau)
     ours = pair.robot.forward_dynamics_derivatives(pair.q, pair.v, tau)
-    for k in parts:
-        assert_close(ours[k], theirs[k], CLOSE_DERIVATIVE)
+    for x, y in zip(ours, theirs, strict=True):
+        assert_close(x, y, CLOSE_DERIVATIVE)
+
+
+def test_the_panda_with_a_mimic_is_the_one_without_contracted(tmp_path):
+    """With q' = G q + s: M = G^T M' G and tau = G^T tau'; and M is the Hessian of T."""
+    path = robots()[ROBOTS["panda"]]
+    free = ElementTree.parse(path)
+    for joint in free.iterfind("joint[mimic]"):
+        joint.remove(joint.find("mimic"))
+    free.write(tmp_path / "free.urdf")
+    robot, other = appell.load(path), appell.load(tmp_path / "free.urdf")
+    assert (robot.nv, other.nv) == (8, 9)
+    G, s = following(path, robot.joint_names, [*other.joint_names])
+    q, v, a = np.random.default_rng(8).uniform(-1, 1, (3, STATES, 8))
+    M = robot.mass_matrix(q)
+    assert_close(M, G.T @ other.mass_matrix(q @ G.T + s) @ G)
+    tau = other.inverse_dynamics(q @ G.T + s, v @ G.T, a @ G.T)
+    assert_close(robot.inverse_dynamics(q, v, a), tau @ G)
+    e = np.eye(8)
+    T = partial(robot.kinetic_energy, q[:, None, None])
+    assert_close(T(e[:, None] + e) - T(e[:, None]) - T(e), M)
+
+
+@pytest.mark.parametrize("file", UNPHYSICAL)
+def test_an_inertia_that_no_body_has_is_refused(file):
+    with pytest.raises(ModelError, match="physical=False") as refused:
+        read_urdf(robots()[file])
+    assert f"{file}:" in str(refused.value)
+    assert f"link '{UNPHYSICAL[file]}'" in str(refused.value)
+
+
+@pytest.mark.parametrize("file", UNREADABLE)
+def test_a_file_without_a_robot_that_moves_is_refused(file):
+    with pytest.raises(ModelError, match=UNREADABLE[file]):
+        read_urdf(robots()[file], physical=False)
+
+
+@pytest.mark.parametrize("file", sorted(robots().keys() - UNREADABLE.keys()))
+def test_every_robot_is_read_as_pinocchio_reads_it(file):
+    """Masses, limits, friction and the order of joints, without compiling anything."""
+    path = robots()[file]
+    ours = read_urdf(path, physical=file not in UNPHYSICAL)
+    model = pinocchio.buildModelFromUrdf(str(path))
+    assert {b.joint.name for b in ours.bodies} == {*model.names} - {"universe"}
+    for body in ours.bodies:
+        joint, i = body.joint, model.getJointId(body.joint.name)
+        assert np.isclose(body.mass, model.inertias[i].mass, rtol=1e-12)
+        k, v = model.joints[i].idx_q, model.joints[i].idx_v
+        if model.joints[i].nq == 1 and joint.lower > -np.inf:
+            limits = model.lowerPositionLimit[k], model.upperPositionLimit[k]
+            assert (joint.lower, joint.upper) == limits
+        theirs = model.upperVelocityLimit[v], model.upperEffortLimit[v], model.damping[v]
+        assert (joint.speed, joint.effort, joint.viscous) == theirs
+        assert joint.coulomb == model.upperDryFrictionLimit[v]

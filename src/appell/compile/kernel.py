@@ -140,6 +140,6 @@ def _expected(shape: Shape) -> str:
 def _compile(tape: Any, dtype: str) -> tuple[dict[str, Any], bytes]:
     from appell.compile.llvm import emit
 
-    lanes = machine().lanes(dtype, len(tape))
+    lanes = machine().lanes(dtype)
     code = compile_module(emit(tape, dtype, lanes))
     return {"outputs": tape.outputs, "steps": len(tape), "lanes": lanes}, code

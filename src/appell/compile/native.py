@@ -18,14 +18,10 @@ class Machine:
     features: str
     llvm: str
 
-    def lanes(self, dtype: str, steps: int) -> int:
-        """How many states at a time: two registers' worth while they hold most values, then one."""
+    def lanes(self, dtype: str) -> int:
+        """How many states at a time: a register's worth, and at least four."""
         width = 64 if "+avx512f" in self.features else 32 if "+avx2" in self.features else 16
-        per_register = width // FLOATS[dtype].size
-        return max(4, per_register if steps > _LONG else 2 * per_register)
-
-
-_LONG = 1500
+        return max(4, width // FLOATS[dtype].size)
 
 
 @cache
@@ -62,8 +58,9 @@ def _target_machine() -> Any:
 
     _initialise()
     here = machine()
+    # Constants are then reached relative to the code, in one instruction.
     return llvm.Target.from_triple(here.triple).create_target_machine(
-        cpu=here.cpu, features=here.features, opt=3, jit=True
+        cpu=here.cpu, features=here.features, opt=3, jit=True, reloc="pic", codemodel="small"
     )
 
 

@@ -13,38 +13,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import AppellError
-from appell.show.scene import View, draw_arm, draw_floor, draw_pedestal, draw_shadow
+from appell.show.scene import View, draw_arms, draw_floor, draw_pedestal, draw_shadow
 from appell.show.style import ARMS, JOINTS, LINE, MATPLOTLIB, POSTURES
 from appell.study.straight_line import Motion, StraightLine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_VIEW = View(azimuth=62, elevation=24)
+_VIEW = View(azimuth=30, elevation=24)
 
 
 def arm(study: StraightLine) -> Figure:
     """The arm at the start, half way and the end of the line (Valera et al. 2003, figure 3)."""
     points = np.concatenate([study.postures.reshape(-1, 3), study.path.position])
-    low, high = np.floor(points.min(axis=0) * 5 - 0.5) / 5, np.ceil(points.max(axis=0) * 5) / 5
-    floor = min(low[2], -0.2)
+    low, high = np.floor(points.min(axis=0) * 5 - 0.2) / 5, np.ceil(points.max(axis=0) * 5) / 5
     with _figure(7.2, 5.0) as figure:
-        axes = figure.add_subplot(aspect="equal")
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), aspect="equal")
         axes.set_axis_off()
-        draw_floor(axes, _VIEW, low, high, floor, step=0.2)
-        draw_pedestal(axes, _VIEW, floor)
+        draw_floor(axes, _VIEW, low, high, step=0.2)
+        draw_pedestal(axes, _VIEW, low[2])
         for corners in study.postures:
-            draw_shadow(axes, _VIEW, corners, floor)
-        for colour, corners in zip(POSTURES.values(), study.postures, strict=True):
-            draw_arm(axes, _VIEW, corners, study.path.R[:, 2], colour)
+            draw_shadow(axes, _VIEW, corners, low[2])
+        draw_arms(axes, _VIEW, study.postures, study.path.R[:, 2], list(POSTURES.values()))
         axes.plot(*_VIEW(study.path.position[[0, -1]]).T, color=LINE, lw=2.0, zorder=4)
+        for (name, colour), k in zip(POSTURES.items(), study.stops, strict=True):
+            at, text = _VIEW(study.path.position[k]), f"{name}\n{study.path.t[k]:.1f} s"
+            axes.annotate(text, at, (-5, -6), textcoords="offset points", ha="right", va="top",
+                          color=colour, weight="bold")  # fmt: skip
     return figure
 
 
 def torques(study: StraightLine) -> Figure:
     """Each joint's torque over time (Valera et al. 2003, figure 4)."""
     with _figure(7.2, 4.2) as figure:
-        for j, axes in enumerate(_panels(figure, study, "torque, N m")):
+        for j, axes in enumerate(_panels(figure, study)):
             axes.plot(study.path.t, study.shown.tau[:, j], color=JOINTS[j])
             _widen(axes)
     return figure
@@ -53,12 +55,11 @@ def torques(study: StraightLine) -> Figure:
 def comparison(study: StraightLine) -> Figure:
     """Each joint's torque over time in every branch."""
     with _figure(7.2, 4.7) as figure:
-        for j, axes in enumerate(_panels(figure, study, "torque, N m")):
-            for motion in study.motions.values():
-                axes.plot(study.path.t, motion.tau[:, j], label=str(motion.branch), **_line(motion))
+        for j, axes in enumerate(_panels(figure, study, legend=0.5)):
+            for name, motion in study.motions.items():
+                axes.plot(study.path.t, motion.tau[:, j], label=name, **_line(motion))
             _widen(axes)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, handlelength=2.6)
+        _legend(figure, columns=4)
     return figure
 
 
@@ -67,13 +68,12 @@ def trajectories(study: StraightLine) -> Figure:
     motion = study.shown
     rows = {"angle, rad": motion.q, "speed, rad/s": motion.v, "acceleration, rad/s²": motion.a}
     with _figure(7.2, 2.9) as figure:
-        for axes, (label, values) in zip(figure.subplots(1, 3), rows.items(), strict=True):
+        grid = _grid(figure, 1, 3, legend=0.3)
+        for axes, (label, values) in zip(grid, rows.items(), strict=True):
             for j, colour in enumerate(JOINTS):
                 axes.plot(study.path.t, values[:, j], color=colour, label=f"joint {j + 1}")
             axes.set(title=label, xlabel="time, s", xlim=(0, study.path.duration))
-            axes.margins(y=0.06)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=6)
+        _legend(figure, columns=6)
     return figure
 
 
@@ -86,26 +86,48 @@ def _figure(width: float, height: float) -> Iterator[Any]:
     except ModuleNotFoundError:
         raise AppellError("pictures need Matplotlib: pip install 'appell[show]'") from None
     with matplotlib.rc_context(MATPLOTLIB):
-        yield Figure(figsize=(width, height), layout="constrained")
+        yield Figure(figsize=(width, height))
 
 
-def _panels(figure: Any, study: StraightLine, label: str) -> Sequence[Any]:
-    """Six panels over time, one a joint."""
-    grid = figure.subplots(2, 3, sharex=True)
-    for j, axes in enumerate(grid.flat):
-        axes.set_title(f"joint {j + 1}")
-        axes.set_xlim(0, study.path.duration)
-    for axes in grid[:, 0]:
-        axes.set_ylabel(label)
-    for axes in grid[1]:
+def _grid(figure: Any, rows: int, columns: int, legend: float = 0.0) -> Sequence[Any]:
+    """Panels with room for labels, and ``legend`` inches below for a legend.
+
+    (Matplotlib's own layout takes longer than all the rest of the drawing.)
+    """
+    width, height = figure.get_size_inches()
+    room = {
+        "left": 0.62 / width,
+        "right": 1 - 0.1 / width,
+        "top": 1 - 0.26 / height,
+        "bottom": (0.48 + legend) / height,
+        "wspace": 0.34,
+        "hspace": 0.24,
+    }
+    return list(figure.subplots(rows, columns, sharex=True, gridspec_kw=room).flat)
+
+
+def _panels(figure: Any, study: StraightLine, legend: float = 0.0) -> Sequence[Any]:
+    """Six panels of torque over time, one a joint."""
+    grid = _grid(figure, 2, 3, legend)
+    for j, axes in enumerate(grid):
+        axes.set(title=f"joint {j + 1}", xlim=(0, study.path.duration))
+    for axes in grid[::3]:
+        axes.set_ylabel("torque, N m")
+        axes.yaxis.set_label_coords(-0.24, 0.5)
+    for axes in grid[3:]:
         axes.set_xlabel("time, s")
-    return list(grid.flat)
+    return grid
+
+
+def _legend(figure: Any, columns: int) -> None:
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=columns, handlelength=2.6)
 
 
 def _widen(axes: Any, least: float = 0.01) -> None:
     """Room around the curves, so that rounding about a constant is not drawn as a motion."""
     low, high = axes.get_ylim()
-    middle, half = (low + high) / 2, max((high - low) / 2 * 1.05, least)
+    middle, half = (low + high) / 2, max((high - low) / 2, least)
     axes.set_ylim(middle - half, middle + half)
 
 

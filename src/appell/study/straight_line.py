@@ -91,10 +91,15 @@ class StraightLine:
         """The first of the branches: elbow up, where that was asked for."""
         return next(iter(self.motions.values()))
 
+    @property
+    def stops(self) -> list[int]:
+        """The samples at the start, half way and the end."""
+        return [0, len(self.path.t) // 2, len(self.path.t) - 1]
+
     @cached_property
     def postures(self) -> Array:
-        """The shown arm's corners at the start, half way and the end, (3, 5, 3)."""
-        return skeleton(self.robot.model, self.shown.q[[0, len(self.path.t) // 2, -1]])
+        """The shown arm's corners at the stops, (3, 5, 3)."""
+        return skeleton(self.robot.model, self.shown.q[self.stops])
 
 
 def run(scenario: Scenario | None = None) -> StraightLine:
