@@ -373,7 +373,19 @@ class Robot:
             extra = (model.frame(frame),) if asked.frame else ()
             return equation(model, *arguments[:n], *extra)
 
-        return record(of_state, inputs, outputs, by)
+        try:
+            return record(of_state, inputs, outputs, by)
+        except ZeroDivisionError:
+            raise ModelError(
+                f"{quantity} of '{self.name}': joint {', '.join(self._idle())} feels no inertia, so "
+                "no acceleration follows from its force; give its link a mass, or its rotor inertia."
+            ) from None
+
+    def _idle(self) -> list[str]:
+        """Joints that move no inertia."""
+        anywhere = [0.1 * (i + 1) for i in range(self.nv)]
+        M = QUANTITIES["mass_matrix"].formulations["gibbs_tensor"](self.model, anywhere)
+        return [name for i, name in enumerate(self.joint_names) if M[i][i] == 0]
 
     def _shapes(
         self, quantity: str, chosen: tuple[str, ...]

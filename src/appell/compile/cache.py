@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 import warnings
 from functools import cache as remember
 from hashlib import sha256
@@ -83,6 +82,8 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
     if place is None:
         return
     content = json.dumps(header).encode() + b"\n" + code
+    import tempfile
+
     scratch = None
     try:
         handle, scratch = tempfile.mkstemp(dir=place, prefix=".new-")

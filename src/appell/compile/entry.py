@@ -13,12 +13,14 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.compile.gufunc import numpy_function
-from appell.compile.tape import Tape
+
+if TYPE_CHECKING:
+    from appell.compile.tape import Tape
 
 Shape = tuple[int, ...]
 

@@ -68,6 +68,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         values = self._bound(arguments, named)
+        if self.dtype == np.float32:
+            values = [_single(x) for x in values]
         try:
             if out is None and not any(isinstance(x, np.ndarray) and x.ndim > 1 for x in values):
                 return self._ufunc(*values)
@@ -115,6 +117,11 @@ class Kernel:
                     f"{self.name}: {name} has dtype {array.dtype}; expected real numbers"
                     + (" (take its real part first)." if array.dtype.kind == "c" else ".")
                 )
+            if not np.can_cast(array.dtype, self.dtype):
+                return InputError(
+                    f"{self.name}: {name} has dtype {array.dtype}, which {self.dtype} cannot hold; "
+                    f"convert it with .astype({self.dtype})."
+                )
             if shape and array.shape[-len(shape) :] != shape:
                 return InputError(
                     f"{self.name}: {name} has shape {array.shape}; expected {_expected(shape)}."
@@ -131,6 +138,12 @@ class Kernel:
         if out is not None:
             return InputError(f"{self.name}: out= does not fit: {problem}")
         return problem
+
+
+def _single(x: Any) -> Any:
+    """Real numbers of any precision as float32."""
+    array = np.asarray(x)
+    return array.astype(np.float32, copy=False) if array.dtype.kind in "fiub" else array
 
 
 def _expected(shape: Shape) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from appell.compile.llvm import FLOATS
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Machine:
     def lanes(self, dtype: str) -> int:
         """How many states at a time: a register's worth, and at least four."""
         width = 64 if "+avx512f" in self.features else 32 if "+avx2" in self.features else 16
-        return max(4, width // FLOATS[dtype].size)
+        return max(4, width // np.dtype(dtype).itemsize)
 
 
 @cache

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from math import atan2, hypot, isfinite
 
 import numpy as np
@@ -141,7 +142,7 @@ def assemble(
         bodies=tuple(bodies),
         joints=tuple(j for j in joints if j is not None),
         frames=tuple(frames),
-        gravity=as_vector(_finite(gravity, f"'{name}': gravity")),
+        gravity=_gravity(name, gravity),
         tip=tip,
     )
 
@@ -213,24 +214,34 @@ def _tree(
                     f"links are {', '.join(links)}."
                 )
         _finite([*h.position, *np.ravel(h.rotation), h.shift], f"'{name}': joint '{h.name}'")
-    roots = [link for link in links if link not in {h.child for h in hinges}]
+    children = {h.child for h in hinges}
+    roots = [link for link in links if link not in children]
     if len(roots) != 1:
         raise ModelError(
             f"'{name}' has {len(roots)} root links ({', '.join(roots) or 'every link is a child'});"
             " a tree has one: join the others to it by fixed joints, and open any loop."
         )
+    # Of the joints whose parent is reached, the first of the description comes next.
+    below: dict[str, list[int]] = {link: [] for link in links}
+    for i, h in enumerate(hinges):
+        below[h.parent].append(i)
     ordered: list[Hinge] = []
-    reached = {roots[0]}
-    waiting = list(hinges)
-    while waiting:
-        ready = next((h for h in waiting if h.parent in reached), None)
-        if ready is None:
-            stuck = ", ".join(h.name for h in waiting)
-            raise ModelError(f"'{name}': joints {stuck} form a loop apart from '{roots[0]}'.")
-        ordered.append(ready)
-        reached.add(ready.child)
-        waiting.remove(ready)
+    ready = below.pop(roots[0])
+    while ready:
+        h = hinges[heappop(ready)]
+        ordered.append(h)
+        for i in below.pop(h.child):
+            heappush(ready, i)
+    if below:
+        stuck = ", ".join(h.name for h in hinges if h.parent in below)
+        raise ModelError(f"'{name}': joints {stuck} form a loop apart from '{roots[0]}'.")
     return roots[0], ordered
+
+
+def _gravity(name: str, field: Sequence[float] | Array) -> Vector:
+    if len(field) != 3:
+        raise ModelError(f"'{name}': gravity has {len(field)} numbers; expected x, y, z in m/s^2.")
+    return as_vector(_finite(field, f"'{name}': gravity"))
 
 
 def _finite(numbers: Sequence[float] | Array, what: str) -> Sequence[float] | Array:
@@ -277,12 +288,15 @@ def _planar_frames(
     for i in reversed(range(n)):
         if parents[i] != BASE:
             weight[parents[i]] += weight[i]
+    heir: dict[int, int] = {}
+    for i, p in enumerate(parents):
+        if p not in heir or weight[i] > weight[heir[p]]:
+            heir[p] = i
     turn = [0.0] * n
     angles = [_zxz(R0, s0) for R0, s0 in zip(R0s, s0s, strict=True)]
     for i in range(n):
-        heirs = [j for j in range(n) if parents[j] == i]
-        if heirs:
-            turn[i] = angles[max(heirs, key=lambda j: weight[j])][0]
+        if i in heir:
+            turn[i] = angles[heir[i]][0]
         elif joints[i].kind == "prismatic":
             turn[i] = -angles[i][1]
     shifts = [d + b for (_, d), b in zip(angles, turn, strict=True)]

@@ -12,8 +12,9 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import NIL, ZERO, Symmetric, Vector, inertia_product, point_inertia
 
 # Moments of inertia in files are rounded to a few digits: a rod's zero moment, or a
-# plate's sum of two, may miss the limit by that much of the trace.
-_ROUNDING = 1e-6
+# plate's sum of two, may miss the limit by that much of the trace. Taking them from the
+# frame's origin to the centre of mass rounds again.
+_ROUNDING, _SHIFT_ROUNDING = 1e-6, 1e-14
 
 
 class Inertia(NamedTuple):
@@ -84,7 +85,8 @@ def check_inertia(link: str, inertia: Inertia) -> None:
     about_com = inertia.tensor - point_inertia(inertia.com) * m
     principal = np.linalg.eigvalsh(np.array([[*row] for row in about_com.tensor], dtype=float))
     shown = f"{given}, principal moments of inertia about it = {principal.tolist()} kg m^2"
-    slack = _ROUNDING * max(abs(principal).max(), np.trace(_moments(inertia)))
+    about_origin = inertia.tensor.xx + inertia.tensor.yy + inertia.tensor.zz
+    slack = _ROUNDING * abs(principal).sum() + _SHIFT_ROUNDING * abs(float(about_origin))
     if principal[0] < -slack:
         raise ModelError(
             f"{shown}: a principal moment is negative. Check the tensor's signs, and that it "
@@ -96,7 +98,3 @@ def check_inertia(link: str, inertia: Inertia) -> None:
             "pseudo-inertia is not positive and no body has this inertia. Check the tensor's "
             "reference point and units."
         )
-
-
-def _moments(inertia: Inertia) -> np.ndarray:
-    return np.array([[*row] for row in inertia.tensor.tensor], dtype=float)

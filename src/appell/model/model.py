@@ -144,13 +144,6 @@ class Model:
         """Bodies from the tips to the base."""
         return reversed(tuple(enumerate(self.bodies)))
 
-    @cached_property
-    def children(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(
-            tuple(j for j, b in enumerate(self.bodies) if b.parent == i)
-            for i in range(len(self.bodies))
-        )
-
     @property
     def depth(self) -> int:
         """How many joints stand between the base and the farthest body, its own included."""

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import AppellError
-from appell.show.scene import View, draw_arms, draw_floor, draw_pedestal, draw_shadow
+from appell.show.scene import (
+    View,
+    draw_arms,
+    draw_floor,
+    draw_label,
+    draw_pedestal,
+    draw_shadow,
+)
 from appell.show.style import ARMS, JOINTS, LINE, MATPLOTLIB, POSTURES
 from appell.study.straight_line import Motion, StraightLine
 
@@ -37,9 +44,8 @@ def arm(study: StraightLine) -> Figure:
         draw_arms(axes, _VIEW, study.postures, study.path.R[:, 2], list(POSTURES.values()))
         axes.plot(*_VIEW(study.path.position[[0, -1]]).T, color=LINE, lw=2.0, zorder=4)
         for (name, colour), k in zip(POSTURES.items(), study.stops, strict=True):
-            at, text = _VIEW(study.path.position[k]), f"{name}\n{study.path.t[k]:.1f} s"
-            axes.annotate(text, at, (-5, -6), textcoords="offset points", ha="right", va="top",
-                          color=colour, weight="bold")  # fmt: skip
+            label = f"{name}\n{study.path.t[k]:.1f} s"
+            draw_label(axes, _VIEW(study.path.position[k]), label, colour)
     return figure
 
 
@@ -94,6 +100,8 @@ def _grid(figure: Any, rows: int, columns: int, legend: float = 0.0) -> Sequence
 
     (Matplotlib's own layout takes longer than all the rest of the drawing.)
     """
+    from matplotlib.ticker import MaxNLocator
+
     width, height = figure.get_size_inches()
     room = {
         "left": 0.62 / width,
@@ -103,7 +111,9 @@ def _grid(figure: Any, rows: int, columns: int, legend: float = 0.0) -> Sequence
         "wspace": 0.34,
         "hspace": 0.24,
     }
-    return list(figure.subplots(rows, columns, sharex=True, gridspec_kw=room).flat)
+    panels = list(figure.subplots(rows, columns, sharex=True, gridspec_kw=room).flat)
+    panels[0].xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    return panels
 
 
 def _panels(figure: Any, study: StraightLine, legend: float = 0.0) -> Sequence[Any]:
@@ -124,11 +134,11 @@ def _legend(figure: Any, columns: int) -> None:
     figure.legend(handles, labels, loc="lower center", ncols=columns, handlelength=2.6)
 
 
-def _widen(axes: Any, least: float = 0.01) -> None:
-    """Room around the curves, so that rounding about a constant is not drawn as a motion."""
+def _widen(axes: Any) -> None:
+    """A scale that does not show rounding about a constant as a motion."""
     low, high = axes.get_ylim()
-    middle, half = (low + high) / 2, max((high - low) / 2, least)
-    axes.set_ylim(middle - half, middle + half)
+    if high - low < 1e-6:
+        axes.set_ylim(low - 0.1, high + 0.1)
 
 
 def _line(motion: Motion) -> dict[str, Any]:

@@ -21,20 +21,27 @@ _TITLES = {
     "trajectories": "Joint motion",
 }
 
+_ALL = (
+    "Wide and pale: the wrist as it is; thin and dashed: flipped. The paper does not say in which "
+    "configuration its arm moves."
+)
+
 
 def html(study: StraightLine, timing: Timing) -> str:
     """The whole page."""
     sections = [
         _head(study),
         _tiles(study),
-        _picture(study, "arm", f"Branch {study.shown.branch}; Valera et al. 2003, figure 3."),
+        _picture(
+            study, "arm", f"Branch {study.shown.branch}; as in figure 3 of Valera et al. 2003."
+        ),
         _picture(
             study,
             "torques",
-            f"Branch {study.shown.branch}, each joint on its own scale; Valera et al. 2003, "
-            "figure 4. " + _about_joint_6(study),
+            f"Branch {study.shown.branch}, each joint on its own scale; as in figure 4 of "
+            "Valera et al. 2003. " + _about_joint_6(study),
         ),
-        _picture(study, "comparison", _about_branches(study)) if len(study.motions) > 1 else "",
+        _picture(study, "comparison", _ALL) if len(study.motions) > 1 else "",
         _branches(study),
         _picture(study, "trajectories", f"Branch {study.shown.branch}."),
         _cost(study, timing),
@@ -70,14 +77,13 @@ def _tiles(study: StraightLine) -> str:
     motions = study.motions.values()
     peak = study.shown.peak
     tiles = {
-        f"{study.path.length:.3f} m": "length of the line",
-        f"{study.path.duration:.2f} s": "duration",
-        f"{peak.max():.1f} N m": f"largest torque, joint {int(peak.argmax()) + 1}",
-        _power(max(m.residual for m in motions)): "largest error of the pose reached, m and 1",
-        _power(max(m.returned for m in motions)) + " rad/s²": "largest error of the accelerations "
-        "that forward dynamics returns",
+        "length of the line": f"{study.path.length:.3f} m",
+        "duration": f"{study.path.duration:.2f} s",
+        f"largest torque, joint {int(peak.argmax()) + 1}": f"{peak.max():.1f} N m",
+        "pose error, at most (m and 1)": _power(max(m.residual for m in motions)),
+        "acceleration error, at most (rad/s²)": _power(max(m.returned for m in motions)),
     }
-    cells = (f'<div class="tile"><b>{n}</b><span>{what}</span></div>' for n, what in tiles.items())
+    cells = (f'<div class="tile"><b>{n}</b><span>{what}</span></div>' for what, n in tiles.items())
     return f'<div class="tiles">{"".join(cells)}</div>'
 
 
@@ -93,23 +99,14 @@ def _about_joint_6(study: StraightLine) -> str:
     return "Joint 6 needs no torque: the last link does not turn and is balanced about its axis."
 
 
-def _about_branches(study: StraightLine) -> str:
-    return (
-        "Wide and pale: wrist as it is; thin and dashed: wrist flipped, which changes joint 5 "
-        "only in sign. The paper does not say in which configuration its arm moves."
-    )
-
-
 def _branches(study: StraightLine) -> str:
     head = ["branch", *(f"τ<sub>{j + 1}</sub>" for j in range(study.robot.nv)),
-            "smallest<br>singular value", "condition", "pose<br>error",
-            "acceleration<br>error"]  # fmt: skip
+            "singular<br>value", "pose<br>error", "acceleration<br>error"]  # fmt: skip
     rows = [
         [
             name + (' <span class="warn">near a singularity</span>' if m.near_singular else ""),
             *(f"{x:.3f}" if x > 1e-9 else "0" for x in m.peak),
             f"{m.singular_value:.3f}",
-            f"{m.condition:.1f}",
             _power(m.residual),
             _power(m.returned),
         ]
@@ -120,9 +117,9 @@ def _branches(study: StraightLine) -> str:
         [
             "<h2>Branches</h2>",
             '<p class="note">Largest torque of each joint, N m, whatever its sign; smallest '
-            "singular value and largest condition number of the Jacobian on the way; largest "
-            "entry of the pose reached minus the pose asked for (m and 1); largest difference, "
-            "rad/s², of the accelerations that forward dynamics gives back for these torques.</p>",
+            "singular value of the Jacobian on the way; largest entry of the pose reached minus "
+            "the pose asked for (m and 1); largest difference, rad/s², of the accelerations that "
+            "forward dynamics gives back for these torques.</p>",
             _table(head, rows),
             *notes,
         ]

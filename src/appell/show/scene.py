@@ -62,7 +62,7 @@ def draw_pedestal(axes: Any, view: View, floor: float, radius: float = 0.07) -> 
     top, foot = view(ring), view(ring + [0, 0, floor])
     side = [(sign * radius, view((0, 0, z))[1]) for z, sign in
             ((0, -1), (floor, -1), (floor, 1), (0, 1))]  # fmt: skip
-    for outline, colour in ((foot, "#c3c8ce"), (np.array(side), "#c3c8ce"), (top, "#a9b0b8")):
+    for outline, colour in ((foot, "#a3abb5"), (np.array(side), "#a3abb5"), (top, "#8b95a1")):
         axes.fill(*outline.T, fc=colour, lw=0, zorder=2)
 
 
@@ -87,6 +87,14 @@ def draw_shadow(axes: Any, view: View, corners: Array, floor: float) -> None:
     axes.plot(*low.T, color=INK, alpha=0.07, lw=7, solid_joinstyle="round", zorder=1)
 
 
+def draw_label(axes: Any, at: Array, text: str, colour: str) -> None:
+    """Words below and left of a point of the sheet, readable over an arm too."""
+    axes.annotate(
+        text, at, (-7, -8), textcoords="offset points", ha="right", va="top", color=colour,
+        weight="bold", zorder=5, bbox={"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1.0},
+    )  # fmt: skip
+
+
 def _bar(ends: Array, at_p: float, at_q: float) -> Array:
     """The outline of a bar with round ends of different radius: two arcs and their tangents."""
     p, q = ends
@@ -109,6 +117,7 @@ def _line(axes: Any, view: View, points: Any, **look: Any) -> None:
 
 def _text(axes: Any, at: Any, text: str) -> None:
     axes.text(*at, text, ha="center", va="center", size=8.5)
+    axes.update_datalim([at])
 
 
 def _number(x: float) -> str:

@@ -64,7 +64,6 @@ class Motion:
     residual: float  # largest entry of the pose reached minus the pose asked for; m and 1
     returned: float  # largest difference of forward dynamics' accelerations from a, rad/s^2
     singular_value: float  # the Jacobian's smallest on the way
-    condition: float  # the Jacobian's largest condition number on the way
 
     @property
     def near_singular(self) -> bool:
@@ -138,8 +137,8 @@ def follow(robot: Robot, lengths: Arm, path: Path, branch: Branch) -> Motion:
     """The motion of one branch: J v = twist, J a = 0 - dJ/dt v, tau by Gibbs-Appell."""
     q = _continuous(inverse_kinematics(lengths, path.position, path.R, branch))
     J = robot.jacobian(q)
-    values = np.linalg.svd(J, compute_uv=False)
-    _refuse_singular(branch, path, values[:, -1])
+    singular = np.linalg.svd(J, compute_uv=False)[:, -1]
+    _refuse_singular(branch, path, singular)
     v = _solve(J, np.concatenate([path.velocity, np.zeros(3)]))
     _refuse_jump(branch, path, q, v)
     a = _solve(J, -bias_acceleration(J, v))
@@ -148,8 +147,7 @@ def follow(robot: Robot, lengths: Arm, path: Path, branch: Branch) -> Motion:
         branch, q, v, a, tau,
         residual=_residual(robot.forward_kinematics(q), path),
         returned=float(np.abs(robot.forward_dynamics(q, v, tau) - a).max()),
-        singular_value=float(values[:, -1].min()),
-        condition=float((values[:, 0] / values[:, -1]).max()),
+        singular_value=float(singular.min()),
     )  # fmt: skip
 
 

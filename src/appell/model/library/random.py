@@ -33,6 +33,29 @@ def random_tree(
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ModelError(f"random_tree(n={n!r}): expected a whole number of joints, at least 1.")
+    links, hinges = random_description(
+        n,
+        seed,
+        branching=branching,
+        prismatic=prismatic,
+        fixed=fixed,
+        rotors=rotors,
+        friction=friction,
+    )
+    return assemble(f"random_tree({n}, {seed})", links, hinges)
+
+
+def random_description(
+    n: int,
+    seed: int,
+    *,
+    branching: float,
+    prismatic: float,
+    fixed: float,
+    rotors: bool,
+    friction: bool,
+) -> tuple[dict[str, Inertia], list[Hinge]]:
+    """The links and hinges that ``random_tree`` assembles."""
     draw = np.random.default_rng(seed)
     links: dict[str, Inertia] = {"base": NOTHING}
     hinges: list[Hinge] = []
@@ -73,7 +96,7 @@ def random_tree(
                 )
             )
             names.append(extra)
-    return assemble(f"random_tree({n}, {seed})", links, hinges)
+    return links, hinges
 
 
 def random_inertia(draw: np.random.Generator) -> Inertia:

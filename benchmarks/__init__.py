@@ -1,0 +1,1 @@
+"""Appell and other libraries, side by side in one run on one machine: ``python -m benchmarks``."""

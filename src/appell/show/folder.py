@@ -1,0 +1,61 @@
+"""What a run leaves behind: a folder with the report, the motions and the scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from appell.errors import AppellError
+from appell.show.report import html
+from appell.study.straight_line import Motion, StraightLine
+from appell.study.timing import Timing
+
+
+def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
+    """Write report.html, scenario.json and motions/<branch>.csv; the path of the report.
+
+    Nothing is overwritten: if the folder is there and not empty, the next free of
+    ``wanted-2``, ``wanted-3``, ... is made.
+    """
+    texts = {
+        Path("scenario.json"): study.scenario.model_dump_json(indent=2) + "\n",
+        **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
+        Path("report.html"): html(study, timing),
+    }
+    path = wanted
+    try:
+        folder = path = new_folder(wanted)
+        for name, text in texts.items():
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise AppellError(
+            f"cannot write '{path}': {problem.strerror}; choose another folder with --output."
+        ) from None
+    return path
+
+
+def new_folder(wanted: Path) -> Path:
+    """The folder itself if it is new or empty, else the next of its name that is."""
+    if wanted.name in ("", ".."):
+        raise AppellError(f"'{wanted}' names no folder to make; give a name, as --output results.")
+    folder, n = wanted, 1
+    while True:
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            if folder.is_dir() and not any(folder.iterdir()):
+                return folder
+        n += 1
+        folder = wanted.with_name(f"{wanted.name}-{n}")
+
+
+def csv(study: StraightLine, motion: Motion) -> str:
+    """One line a sample: time, then q, v, a and tau of every joint, to the last digit."""
+    joints = range(1, study.robot.nv + 1)
+    names = [f"{x}{j}" for x in ("q", "v", "a", "tau") for j in joints]
+    rows = np.column_stack([study.path.t, motion.q, motion.v, motion.a, motion.tau]).tolist()
+    return "\n".join([",".join(["t", *names]), *(",".join(map(repr, row)) for row in rows), ""])

@@ -1,0 +1,128 @@
+"""The command line: what it prints, what it leaves, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import appell
+from appell.cli import app
+from appell.model.library import ROBOTS
+from appell.selfcheck import Check
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``appell ...`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(x) for x in arguments])
+
+
+def refused(result, *words):
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert "Traceback" not in result.output
+    assert all(word in result.stderr for word in words)
+    return True
+
+
+def test_version(command):
+    result = command("--version")
+    assert (result.exit_code, result.stdout) == (0, f"appell {appell.__version__}\n")
+
+
+def test_list_names_every_robot(command):
+    result = command("list")
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in ROBOTS)
+    assert "Valera" in result.stdout
+
+
+def test_run_prints_a_summary_and_leaves_a_report(command, tmp_path):
+    result = command("run")
+    assert result.exit_code == 0
+    assert "left-up-noflip" in result.stdout
+    assert "Report: appell-run/report.html" in result.stdout
+    assert (tmp_path / "appell-run" / "report.html").stat().st_size > 10_000
+
+
+def test_run_never_overwrites(command, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report.html").write_text("precious")
+    result = command("run", "--quiet", "--output", "mine")
+    assert (result.exit_code, result.stdout) == (0, "mine-2/report.html\n")
+    assert (tmp_path / "mine" / "report.html").read_text() == "precious"
+
+
+def test_run_reads_a_scenario(command, tmp_path):
+    task = {"branch": "right-up-flip", "samples": 50, "output": "here"}
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    result = command("run", "task.json")
+    assert "50 samples" in result.stdout
+    assert "left-up" not in result.stdout
+    assert (tmp_path / "here" / "motions" / "right-up-flip.csv").exists()
+
+
+def test_run_of_its_own_scenario_gives_the_same_motions(command, tmp_path):
+    command("run", "--output", "one")
+    command("run", "one/scenario.json", "--output", "two")
+    names = [path.name for path in (tmp_path / "one" / "motions").iterdir()]
+    assert len(names) == 8
+    for name in names:
+        one, two = ((tmp_path / run / "motions" / name).read_bytes() for run in ("one", "two"))
+        assert one == two
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"end": [2, 0, 0]}, ("does not reach", "m out of reach")),
+        ({"spead": 1}, ("task.json", "did you mean 'speed'?")),
+        ({"robot": "puma"}, ("no robot 'puma'", "puma560")),
+        ({"robot": "two_link"}, ("not built like the PUMA",)),
+    ],
+)
+def test_what_cannot_be_run_is_one_message(command, tmp_path, task, words):
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    assert refused(command("run", "task.json"), *words)
+    assert not (tmp_path / "appell-run").exists()
+
+
+def test_files_that_are_not_there(command):
+    assert refused(command("run", "none.json"), "none.json", "No such file")
+    assert refused(command("check", "none"), "no robot 'none'")
+
+
+def test_a_folder_that_cannot_be_made(command, tmp_path):
+    (tmp_path / "file").touch()
+    result = command("run", "--output", "file/run")
+    assert refused(result, "cannot write 'file/run'", "Not a directory", "--output")
+
+
+@pytest.mark.parametrize("name", [".", "..", "/", ""])
+def test_a_folder_without_a_name(command, name):
+    assert refused(command("run", "--output", name), "names no folder to make")
+
+
+def test_check_prints_each_law_and_its_error(command):
+    result = command("check", "two_link", "--states", 5)
+    assert result.exit_code == 0
+    assert "tau = M a + C v + g" in result.stdout
+
+
+def test_check_fails_where_a_law_does(command, monkeypatch):
+    broken = [Check("M is symmetric", 0.5, 0.0)]
+    monkeypatch.setattr("appell.robot.Robot.selfcheck", lambda *_: broken)
+    result = command("check", "two_link")
+    assert result.exit_code == 1
+    assert "no" in result.stdout
+
+
+def test_starting_imports_nothing_heavy():
+    code = "import sys, appell.cli; print({'numpy', 'casadi', 'pydantic'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout == "set()\n", result.stderr
