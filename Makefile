@@ -1,13 +1,13 @@
 # make demo   set up, run the main job, leave a report
 # make test   set up, lint, types, layers, all tests
 # make bench  side by side with other libraries (several minutes)
-# make docs   build the documentation
+# make docs   build the documentation (make pictures draws its pictures anew)
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench pictures docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/appell run
@@ -23,6 +23,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+pictures: $(VENV)/.demo
+	$(BIN)/python docs/pictures.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

@@ -22,7 +22,9 @@ class CasADi:
 
         if shutil.which("gcc") is None:
             raise Absent("gcc is not installed")
-        gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True)
+        gcc = subprocess.run(
+            ["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True
+        )
         self.version = f"{casadi.__version__} with gcc {gcc.stdout.strip()}"
 
     def prepare(self, case: Case, *states: Array) -> tuple[Run, Read]:

@@ -26,10 +26,16 @@ class MuJoCo:
 
 
 def inverse_dynamics(mujoco: Any, model: Any, data: Any) -> Callable[..., Array]:
+    """The steps of mj_inverse that joint forces need: faster than all of it."""
+    tau = np.empty(model.nv)
+
     def call(q: Array, v: Array, a: Array) -> Array:
         data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
-        mujoco.mj_inverse(model, data)
-        return data.qfrc_inverse
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_comVel(model, data)
+        mujoco.mj_rne(model, data, 1, tau)
+        return tau
 
     return call
 

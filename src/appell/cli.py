@@ -12,7 +12,7 @@ from appell import __version__
 from appell.errors import AppellError
 
 if TYPE_CHECKING:
-    from appell.study.straight_line import StraightLine
+    from appell.study import StraightLine
 
 
 class _Commands(TyperGroup):
@@ -65,12 +65,11 @@ def run(
     ] = False,
 ) -> None:
     """Draw a tool along a straight line: motion, torques, checks, and a report of them."""
-    from appell.study.scenario import Scenario, read_scenario
-    from appell.study.straight_line import run as compute
+    from appell import study as studies
     from appell.study.timing import measure
 
-    task = read_scenario(scenario) if scenario else Scenario()
-    study = compute(task)
+    task = studies.read_scenario(scenario) if scenario else studies.Scenario()
+    study = studies.run(task)
     if not quiet:
         _print_summary(study)
 

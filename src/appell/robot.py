@@ -377,8 +377,9 @@ class Robot:
             return record(of_state, inputs, outputs, by)
         except ZeroDivisionError:
             raise ModelError(
-                f"{quantity} of '{self.name}': joint {', '.join(self._idle())} feels no inertia, so "
-                "no acceleration follows from its force; give its link a mass, or its rotor inertia."
+                f"{quantity} of '{self.name}': joint {', '.join(self._idle())} feels no inertia, "
+                "so no acceleration follows from its force; give its link a mass, or its rotor "
+                "inertia."
             ) from None
 
     def _idle(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import appell
@@ -52,3 +53,18 @@ def test_recording_is_reproducible():
     robots = appell.load("stanford_arm"), appell.load("stanford_arm")
     one, other = (r._record("forward_dynamics", "gibbs_tensor", None, (), ()) for r in robots)
     assert one == other
+
+
+def test_jacobians_of_matrices_have_an_axis_more():
+    robot = appell.load("puma560")
+    q = np.random.default_rng(0).uniform(-2, 2, (5, 6))
+    rate = robot.kernel("jacobian", wrt="q")(q)
+    assert rate.shape == (5, 6, 6, 6)
+    h = 1e-6
+    for k, unit in enumerate(np.eye(6)):
+        # Central differences err by about h^2 and 1e-16 / h.
+        difference = (robot.jacobian(q + h * unit) - robot.jacobian(q - h * unit)) / (2 * h)
+        np.testing.assert_allclose(rate[..., k], difference, atol=1e-8)
+    out = np.empty_like(rate)
+    assert robot.kernel("jacobian", wrt="q")(q, out=out) is out
+    np.testing.assert_array_equal(out, rate)

@@ -12,6 +12,7 @@ from appell.compile import cache
 from appell.compile.entry import available, entry
 from appell.compile.gufunc import gufunc
 from appell.compile.native import compile_module, load, machine
+from appell.compile.tape import core
 from appell.compile.threads import in_threads
 from appell.errors import InputError
 
@@ -50,10 +51,11 @@ class Kernel:
         header, code = found
         self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
         self.steps: int = header["steps"]
+        self._deep = any(len(shape) > 2 for shape in self.outputs.values())
         self._addresses, self._engine = load(code)
         self._ufunc, self._alive = gufunc(
             self._addresses["loop"], dtype, list(self.inputs.values()),
-            list(self.outputs.values()), name, doc,
+            [core(shape) for shape in self.outputs.values()], name, doc,
         )  # fmt: skip
         self.seconds_to_compile = perf_counter() - start
 
@@ -71,11 +73,27 @@ class Kernel:
         if self.dtype == np.float32:
             values = [_single(x) for x in values]
         try:
+            if self._deep:
+                return self._unfolded(values, out)
             if out is None and not any(isinstance(x, np.ndarray) and x.ndim > 1 for x in values):
                 return self._ufunc(*values)
             return in_threads(self._ufunc, values, out, list(self.inputs.values()))
         except (TypeError, ValueError) as problem:
             raise self._explained(values, out, problem) from None
+
+    def _unfolded(self, values: list[Any], out: Any) -> Any:
+        """Outputs of three axes and more, which compiled code writes as one."""
+        results = in_threads(self._ufunc, values, None, list(self.inputs.values()))
+        many = results if isinstance(results, tuple) else (results,)
+        shaped = tuple(
+            y.reshape(y.shape[: y.ndim - len(core(shape))] + shape)
+            for y, shape in zip(many, self.outputs.values(), strict=True)
+        )
+        if out is not None:
+            for target, y in zip(out if isinstance(out, tuple) else (out,), shaped, strict=True):
+                np.copyto(target, y)
+            return out
+        return shaped if len(shaped) > 1 else shaped[0]
 
     def __repr__(self) -> str:
         core = ", ".join(f"{k}{list(s)}" for k, s in self.inputs.items())

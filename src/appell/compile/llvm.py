@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from appell.compile.entry import emit_call
-from appell.compile.tape import Step, Tape
+from appell.compile.tape import Step, Tape, core
 from appell.compile.trigonometry import Trigonometry, far_function
 
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
@@ -271,12 +271,12 @@ def _cone(steps: Sequence[Step], places: Sequence[int]) -> list[int]:
 
 def _loop(tape: Tape, real: Float, lanes: int) -> str:
     """The gufunc's inner loop: char **args, intp *dims, intp *steps, void *data."""
-    shapes = [*tape.inputs.values(), *tape.outputs.values()]
+    shapes = [core(shape) for shape in (*tape.inputs.values(), *tape.outputs.values())]
     n_in, n_all = len(tape.inputs), len(shapes)
     head: list[str] = []
     work: list[str] = []
     after: list[str] = []
-    core = n_all
+    axis = n_all
     for k, shape in enumerate(shapes):
         width = prod(shape)
         row = width * real.size
@@ -285,8 +285,8 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"%base{k}.at = getelementptr ptr, ptr %args, i64 {k}",
             f"%base{k} = load ptr, ptr %base{k}.at",
             *_stride(f"%step{k}", k),
-            *_core_stride(f"%s0.{k}", core, len(shape) > 0, real),
-            *_core_stride(f"%s1.{k}", core + 1, len(shape) > 1, real),
+            *_core_stride(f"%s0.{k}", axis, len(shape) > 0, real),
+            *_core_stride(f"%s1.{k}", axis + 1, len(shape) > 1, real),
             f"%tight0.{k} = icmp eq i64 %step{k}, {row}",
             f"%tight1.{k} = icmp eq i64 %s0.{k}, {d1 * real.size}",
             f"%tight2.{k} = icmp eq i64 %s1.{k}, {real.size}",
@@ -294,7 +294,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"%tight{k} = and i1 %tight3.{k}, %tight2.{k}",
             f"%buffer{k} = alloca [{lanes * width} x {real.name}], align 64",
         ]  # fmt: skip
-        core += len(shape)
+        axis += len(shape)
         strides = f"i64 %step{k}, i64 {d0}, i64 %s0.{k}, i64 {d1}, i64 %s1.{k}"
         work += [
             f"  %moved{k} = mul i64 %k, %step{k}",

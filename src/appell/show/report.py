@@ -11,7 +11,7 @@ from importlib.resources import files
 import appell
 from appell.show import plots
 from appell.show.svg import inline_svg
-from appell.study.straight_line import StraightLine
+from appell.study import StraightLine
 from appell.study.timing import Timing
 
 _TITLES = {

@@ -1,0 +1,88 @@
+"""Time Appell and its peers side by side, and write down what was found.
+
+python -m benchmarks            all of it, about five minutes, into docs/ and README.md
+python -m benchmarks --quick    one case of each kind, under a minute, on the terminal only
+python -m benchmarks --again    write the documents anew from the last results
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.cases import cases
+from benchmarks.fresh import first_calls
+from benchmarks.machine import libraries, machine
+from benchmarks.measure import measure, started
+from benchmarks.operations import operation_counts
+from benchmarks.report import RESULTS, write
+from benchmarks.report.terminal import show
+
+ROOT = Path(__file__).parents[1]
+
+
+def main(
+    quick: Annotated[bool, typer.Option(help="One case of each kind.")] = False,
+    again: Annotated[bool, typer.Option(help="Write documents from the last results.")] = False,
+    states: Annotated[int | None, typer.Option(help="At most so many states a batch.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="How often each case is timed.")] = None,
+    into: Annotated[Path | None, typer.Option(help="Folder to write to.")] = None,
+) -> None:
+    """Time Appell and other libraries side by side on one core of this machine."""
+    into = into or (None if quick else ROOT)
+    if again:
+        results = json.loads((ROOT / RESULTS).read_text())
+    else:
+        results = run(quick, states, rounds or (5 if quick else 15))
+    show(results)
+    if into is not None:
+        write(results, into)
+    wrong = [peer for case in results["cases"] for peer, x in case["peers"].items() if "wrong" in x]
+    raise typer.Exit(1 if wrong else 0)
+
+
+def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
+    """Everything that is reported. A round of a peer lasts 0.1 s, or one batch if that is more."""
+    chosen = cases(quick, states)
+    slot = 0.0 if states else 0.03 if quick else 0.1
+    about = {"date": datetime.now(timezone.utc).date().isoformat(), "machine": machine()}
+    peers = dict.fromkeys(peer for case in chosen for peer in case.peers)
+    measured = []
+    with _progress() as progress, started(peers) as (workers, versions, absent):
+        task = progress.add_task("", total=len(chosen) + 1)
+
+        def tell(subject: str, what: str) -> None:
+            progress.update(task, description=f"{subject}: {what}")
+
+        for case in chosen:
+            name = f"{case.robot}, {case.quantity.replace('_', ' ')}"
+            measured.append(
+                measure(
+                    case, workers, absent, rounds, slot, lambda what, name=name: tell(name, what)
+                )
+            )
+            progress.advance(task)
+        waits = first_calls(1 if quick else 7, not quick, lambda what: tell("first call", what))
+        progress.advance(task)
+    return about | {
+        "versions": {**libraries(), **versions},
+        "rounds": rounds,
+        "cases": measured,
+        "first call": waits,
+        "operations": operation_counts(),
+    }
+
+
+def _progress() -> Progress:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, TextColumn("{task.description}"), console=Console(stderr=True))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,201 @@
+"""The results as docs/speed.md, and as the table between two marks in the README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.cases import OURS, OURS_ALIKE
+from benchmarks.report.text import (
+    outcome, seconds, seconds_with_spread, times, times_with_spread, words,
+)  # fmt: skip
+
+Case = dict[str, Any]
+
+_DOCUMENT = """\
+# Speed
+
+Written by `make bench` on {date}; `benchmarks/results.json` holds every round.
+
+![States per second of the PUMA 560 on one core](images/speed.svg)
+
+{machine}
+
+All libraries are timed in one run. Each is in a process of its own that holds one thread on the
+same core (those said to have 2 threads may use every core), and rounds go round the libraries in
+turn, so that what else the machine does hits all alike. Times are per state: the median of
+{rounds} rounds with its quartiles. Ratios are how many times as long as Appell a library took in
+the same round: their median, with quartiles. Before it is timed, a library's result at up to a
+thousand states is compared with Appell's, and it is not timed if they differ by more than 1e-9
+of the result (1e-3 in float32).
+
+## PUMA 560
+
+{puma}
+
+## Longer chains
+
+Random chains of revolute joints. CasADi and JAX are compiled up to 12 joints.
+
+{chains}
+
+## Derivatives and regressor
+
+Of the PUMA 560.
+
+{derivatives}
+
+## One state
+
+Of the PUMA 560, called from Python.
+
+{single}
+
+## The first call
+
+A kernel is compiled when it is first called, and then kept on disk. In a new process, the median
+time of each step; *kernel* is the part of the call that compiles the kernel or loads it.
+
+{waits}
+
+## Operations
+
+Of one evaluation for the PUMA 560; subtractions are additions, squares are multiplications.
+
+{operations}
+
+## What is compared
+
+- **Appell**: `robot.inverse_dynamics(q, v, a, out=tau)` and the like, on arrays of (states, joints).
+- **Pinocchio, batch call**: `rneaInParallel` and `abaInParallel` with one thread, into a given
+  array, in the layout that Eigen takes without a copy. **Call by call**: `rnea`, `aba`, `crba`
+  and the derivatives in a Python loop that stores each result. Its package from PyPI is compiled
+  for any processor of this kind; one compiled for this very machine may be faster.
+- **CasADi, compiled map**: Appell's equation recorded with CasADi's scalars, shared terms
+  eliminated, written as C, compiled by `gcc -O3 -march=native`, mapped over the states in place.
+- **JAX, jit and vmap**: Appell's equation on JAX arrays in float64, the faster of two layouts.
+  XLA's fusion pass is off, because with it the PUMA's inverse dynamics had not compiled after ten
+  minutes (jax-ml/jax issue 2777), and the batch goes through in blocks that fit the cache.
+- **MuJoCo, call by call**: a Python loop over `mj_rne` and what it needs, `mj_forward` or `mj_crb`,
+  constraints and contacts off. MuJoCo is a simulator, and computes more than it is asked here.
+
+Versions: {versions}.
+"""
+
+_MARKED = re.compile(r"(<!-- speed:begin -->\n).*?(<!-- speed:end -->)", re.DOTALL)
+
+
+def document(results: dict[str, Any]) -> str:
+    """docs/speed.md."""
+    sections: dict[str, list[Case]] = {}
+    for case in results["cases"]:
+        sections.setdefault(case["section"], []).append(case)
+    by_quantity: dict[str, list[Case]] = {}
+    for case in sections.get("chains", []):
+        by_quantity.setdefault(case["quantity"], []).append(case)
+    chains = [
+        _peers_by_cases(x, quantity=words(name), name=lambda case: case["robot"])
+        for name, x in by_quantity.items()
+    ]
+    return _DOCUMENT.format(
+        date=results["date"],
+        machine=_machine(results["machine"]),
+        rounds=results["rounds"],
+        puma=_peers_by_cases(sections["PUMA 560"]),
+        chains="\n\n".join(chains),
+        derivatives=_peers_by_cases(sections["derivatives"]),
+        single=_peers_by_cases(sections["one state"]),
+        waits=_waits(results["first call"]),
+        operations=_operations(results["operations"]),
+        versions=", ".join(f"{k} {v}" for k, v in _versions(results["versions"]).items()),
+    )
+
+
+def refreshed(readme: str, results: dict[str, Any]) -> str:
+    """The README with a new table between its marks, if it has them."""
+    block = _compact(results)
+    return _MARKED.sub(lambda marks: f"{marks[1]}\n{block}\n\n{marks[2]}", readme)
+
+
+def _compact(results: dict[str, Any]) -> str:
+    chosen = [case for case in results["cases"] if case["section"] == "PUMA 560"]
+
+    def cell(peer: str, entry: dict[str, Any]) -> str:
+        if outcome(entry):
+            return "–"  # noqa: RUF001
+        shown = seconds(entry["seconds"]["median"])
+        return f"**{shown}**" if peer == OURS else f"{shown} ({times(entry['ratio'])})"
+
+    rows = [
+        [peer, *(cell(peer, case["peers"][peer]) for case in chosen)]
+        for peer in chosen[0]["peers"]
+        if peer not in OURS_ALIKE
+    ]
+    return (
+        _table(["Time per state", *(words(case["quantity"]) for case in chosen)], rows)
+        + f"\n\nPUMA 560, {chosen[0]['states']:,} states, float64, one core of an "
+        f"{results['machine']['cpu']}, {results['date']}."
+    )
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    load = machine["load"]
+    text = f"Machine: {machine['cpu']}, {machine['cores']} cores, {machine['system']}"
+    return f"{text}; its load at the start was {load}." if load is not None else f"{text}."
+
+
+def _peers_by_cases(
+    cases: list[Case],
+    quantity: str = "",
+    name: Callable[[Case], str] = lambda case: words(case["quantity"]),
+) -> str:
+    """A row a library, a column a case, and why a library is missing from one."""
+    peers = list(dict.fromkeys(peer for case in cases for peer in case["peers"]))
+    rows = [[peer, *(_cell(peer, case["peers"].get(peer)) for case in cases)] for peer in peers]
+    headings = [f"{name(case)}<br>{_size(case['states'])}" for case in cases]
+    missing = {
+        f"- {peer}, {name(case)}: {reason}."
+        for case in cases
+        for peer, entry in case["peers"].items()
+        if (reason := outcome(entry))
+    }
+    table = _table([quantity, *headings], rows)
+    return "\n\n".join([table, "\n".join(sorted(missing))]) if missing else table
+
+
+def _cell(peer: str, entry: dict[str, Any] | None) -> str:
+    if entry is None or outcome(entry):
+        return "–"  # noqa: RUF001
+    shown = seconds_with_spread(entry["seconds"])
+    return f"**{shown}**" if peer == OURS else f"{shown}<br>{times_with_spread(entry['ratio'])}"
+
+
+def _size(states: int) -> str:
+    return "one state" if states == 1 else f"{states:,} states"
+
+
+def _waits(waits: dict[str, Any]) -> str:
+    steps = list(next(iter(waits.values())))
+    rows = [
+        [name, *(seconds(found[step]["median"]) for step in steps)] for name, found in waits.items()
+    ]
+    return _table(["", "`import appell`", "load the robot", "call", "kernel"], rows)
+
+
+def _operations(counts: dict[str, dict[str, int]]) -> str:
+    kinds = list(next(iter(counts.values())))
+    rows = [
+        [words(quantity), *(str(count[k]) for k in kinds)] for quantity, count in counts.items()
+    ]
+    return _table(["", *map(words, kinds)], rows)
+
+
+def _versions(versions: dict[str, str]) -> dict[str, str]:
+    """One entry a library: the part of a peer's name before the comma."""
+    return {name.partition(",")[0]: version for name, version in versions.items()}
+
+
+def _table(headings: list[str], rows: list[list[str]]) -> str:
+    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

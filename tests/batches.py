@@ -1,0 +1,30 @@
+"""Equations on batches: NumPy arrays as their scalars, nothing compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from appell.equations.quantities import QUANTITIES
+from appell.model.model import Model
+
+
+def evaluate(
+    model: Model, quantity: str, *states: np.ndarray, formulation: str | None = None, frame=None
+) -> Any:
+    """What the kernel of the quantity gives for states (N, n), from the equation itself."""
+    asked = QUANTITIES[quantity]
+    equation = asked.formulations[formulation or asked.default(model)]
+    extra = (model.frame(frame),) if asked.frame else ()
+    results = equation(model, *(list(x.T) for x in states), *extra)
+    if len(asked.outputs) == 1:
+        return stacked(results, len(states[0]))
+    return tuple(stacked(x, len(states[0])) for x in results)
+
+
+def stacked(nested: Any, n: int) -> np.ndarray:
+    """Lists of arrays (N,), or of numbers that hold for all N, as one array (N, ...)."""
+    if isinstance(nested, list):
+        return np.stack([stacked(x, n) for x in nested], axis=1)
+    return np.broadcast_to(np.asarray(nested, dtype=float), (n,))

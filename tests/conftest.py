@@ -1,0 +1,23 @@
+"""What all tests share: a cache of their own, and how much hypothesis searches."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+from appell.compile import cache
+
+# CI draws the same examples every time. To look further: --hypothesis-profile=search
+settings.register_profile("ci", deadline=None, max_examples=20, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=300)
+settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Compiled code goes to a folder of this session, never to the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("APPELL_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        cache.folder.cache_clear()
+        yield
+    cache.folder.cache_clear()
