@@ -37,7 +37,7 @@ def main(
     """Time Appell and other libraries side by side on one core of this machine."""
     into = into or (None if quick else ROOT)
     if again:
-        results = json.loads((ROOT / RESULTS).read_text())
+        results = json.loads(((into or ROOT) / RESULTS).read_text())
     else:
         results = run(quick, states, rounds or (5 if quick else 15))
     show(results)
@@ -48,7 +48,10 @@ def main(
 
 
 def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
-    """Everything that is reported. A round of a peer lasts 0.1 s, or one batch if that is more."""
+    """Everything that is reported.
+
+    A round of a peer lasts 0.1 s or one batch, whichever is more; with ``states``, one batch.
+    """
     chosen = cases(quick, states)
     slot = 0.0 if states else 0.03 if quick else 0.1
     about = {"date": datetime.now(timezone.utc).date().isoformat(), "machine": machine()}
@@ -80,8 +83,10 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
 
 
 def _progress() -> Progress:
+    """Drawn seldom: it shares the machine with what is timed."""
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, TextColumn("{task.description}"), console=Console(stderr=True))
+    described = TextColumn("{task.description}")
+    return Progress(*columns, described, console=Console(stderr=True), refresh_per_second=2)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,14 @@ from typing import Any
 
 from benchmarks.cases import OURS, OURS_ALIKE
 from benchmarks.report.text import (
-    outcome, seconds, seconds_with_spread, times, times_with_spread, words,
-)  # fmt: skip
+    outcome,
+    quartiles,
+    seconds,
+    seconds_with_quartiles,
+    size,
+    times,
+    words,
+)
 
 Case = dict[str, Any]
 
@@ -67,7 +73,7 @@ Of one evaluation for the PUMA 560; subtractions are additions, squares are mult
 
 ## What is compared
 
-- **Appell**: `robot.inverse_dynamics(q, v, a, out=tau)` and the like, on arrays of (states, joints).
+- **Appell**: `robot.inverse_dynamics(q, v, a, out=tau)` and so on, arrays of (states, joints).
 - **Pinocchio, batch call**: `rneaInParallel` and `abaInParallel` with one thread, into a given
   array, in the layout that Eigen takes without a copy. **Call by call**: `rnea`, `aba`, `crba`
   and the derivatives in a Python loop that stores each result. Its package from PyPI is compiled
@@ -153,7 +159,7 @@ def _peers_by_cases(
     """A row a library, a column a case, and why a library is missing from one."""
     peers = list(dict.fromkeys(peer for case in cases for peer in case["peers"]))
     rows = [[peer, *(_cell(peer, case["peers"].get(peer)) for case in cases)] for peer in peers]
-    headings = [f"{name(case)}<br>{_size(case['states'])}" for case in cases]
+    headings = [f"{name(case)}<br>{size(case['states'])}" for case in cases]
     missing = {
         f"- {peer}, {name(case)}: {reason}."
         for case in cases
@@ -167,12 +173,9 @@ def _peers_by_cases(
 def _cell(peer: str, entry: dict[str, Any] | None) -> str:
     if entry is None or outcome(entry):
         return "–"  # noqa: RUF001
-    shown = seconds_with_spread(entry["seconds"])
-    return f"**{shown}**" if peer == OURS else f"{shown}<br>{times_with_spread(entry['ratio'])}"
-
-
-def _size(states: int) -> str:
-    return "one state" if states == 1 else f"{states:,} states"
+    shown = " ".join(seconds_with_quartiles(entry["seconds"]))
+    ratio = f"{times(entry['ratio'])} {quartiles(entry['ratio'])}"
+    return f"**{shown}**" if peer == OURS else f"{shown}<br>{ratio}"
 
 
 def _waits(waits: dict[str, Any]) -> str:

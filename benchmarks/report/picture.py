@@ -37,6 +37,8 @@ def draw(results: dict[str, Any], path: Path) -> None:
         )
         for ax, (quantity, rates) in zip(axes[:, 0], bars, strict=True):
             _panel(ax, quantity, rates)
+        every = [rate for _, rates in bars for rate in rates.values()]
+        axes[-1, 0].set_xlim(min(every) / 2, 2 * max(every))
         axes[-1, 0].set_xlabel("states per second, PUMA 560, one core, float64 (log axis)")
         figure.savefig(path, facecolor="white", metadata={"Date": None})
         plt.close(figure)
@@ -62,7 +64,6 @@ def _panel(ax: Any, quantity: str, rates: dict[str, float]) -> None:
     ax.bar_label(bars, [rate(x) for x in rates.values()], padding=4)
     ax.set_title(quantity, loc="left", fontsize=11, fontweight="bold")
     ax.set_xscale("log")
-    ax.set_xlim(5e4, 2 * max(rates.values()))
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import OURS
 from benchmarks.report.text import (
-    outcome, rate, seconds, seconds_with_spread, times_with_spread, words,
-)  # fmt: skip
+    outcome,
+    quartiles,
+    rate,
+    seconds,
+    seconds_with_quartiles,
+    size,
+    times,
+    words,
+)
 
 
 def show(results: dict[str, Any]) -> None:
-    console = Console()
+    console = Console(width=max(100, Console().width))
     machine = results["machine"]
-    console.print(
-        f"{machine['cpu']}, {machine['cores']} cores; median (quartiles) of {results['rounds']} rounds"
-    )
+    console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load']}")
+    console.print(f"Medians of {results['rounds']} rounds, with quartiles.")
     for case in results["cases"]:
         console.print(_table(case))
     console.print(_first_calls(results["first call"]))
@@ -26,41 +33,41 @@ def show(results: dict[str, Any]) -> None:
 
 
 def _table(case: dict[str, Any]) -> Table:
-    size = "one state" if case["states"] == 1 else f"{case['states']:,} states"
-    table = Table(title=f"{case['robot']}, {words(case['quantity'])}, {size}", title_justify="left")
-    table.add_column("")
-    for heading in ("per state", "states/s", "times Appell's"):
-        table.add_column(heading, justify="right")
+    table = _titled(
+        f"{case['robot']}, {words(case['quantity'])}, {size(case['states'])}",
+        ["per state", "", "states/s", "times Appell's", ""],
+    )
     for peer, entry in case["peers"].items():
         reason = outcome(entry)
         if reason:
-            table.add_row(peer, reason, style="dim")
+            table.add_row(f"{peer}: {reason}", style="dim")
             continue
+        ratio = ("", "") if peer == OURS else (times(entry["ratio"]), quartiles(entry["ratio"]))
+        median, around = seconds_with_quartiles(entry["seconds"])
         table.add_row(
-            peer,
-            seconds_with_spread(entry["seconds"]),
-            rate(1 / entry["seconds"]["median"]),
-            "" if peer == OURS else times_with_spread(entry["ratio"]),
+            peer, median, around, rate(1 / entry["seconds"]["median"]), *ratio,
             style="bold" if peer == OURS else None,
-        )
+        )  # fmt: skip
     return table
 
 
 def _first_calls(waits: dict[str, Any]) -> Table:
-    table = Table(title="A new process", title_justify="left")
-    table.add_column("")
-    for step in next(iter(waits.values())):
-        table.add_column(step, justify="right")
+    table = _titled("A new process", list(next(iter(waits.values()))))
     for name, steps in waits.items():
         table.add_row(name, *(seconds(x["median"]) for x in steps.values()))
     return table
 
 
 def _operations(counts: dict[str, dict[str, int]]) -> Table:
-    table = Table(title="PUMA 560, operations", title_justify="left")
-    table.add_column("")
-    for kind in next(iter(counts.values())):
-        table.add_column(words(kind), justify="right")
+    table = _titled("PUMA 560, operations", list(map(words, next(iter(counts.values())))))
     for quantity, count in counts.items():
         table.add_row(words(quantity), *map(str, count.values()))
+    return table
+
+
+def _titled(title: str, headings: list[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right")
     return table

@@ -11,23 +11,22 @@ Spread = dict[str, float]
 
 
 def seconds(x: float) -> str:
-    unit = next((u for u in _UNITS if x >= u), 1e-9)
+    unit = _unit(x)
     return f"{figures(x / unit)} {_UNITS[unit]}"
 
 
-def seconds_with_spread(x: Spread) -> str:
-    """The median, and the quartiles in its unit."""
-    unit = next((u for u in _UNITS if x["median"] >= u), 1e-9)
-    low, high = figures(x["low"] / unit), figures(x["high"] / unit)
-    return f"{figures(x['median'] / unit)} {_UNITS[unit]} ({low} to {high})"
+def seconds_with_quartiles(x: Spread) -> tuple[str, str]:
+    """The median, and the quartiles in the same unit."""
+    unit = _unit(x["median"])
+    return seconds(x["median"]), quartiles({k: y / unit for k, y in x.items()})
+
+
+def quartiles(x: Spread) -> str:
+    return f"({figures(x['low'])} to {figures(x['high'])})"
 
 
 def times(x: Spread) -> str:
     return f"{figures(x['median'])}×"  # noqa: RUF001
-
-
-def times_with_spread(x: Spread) -> str:
-    return f"{times(x)} ({figures(x['low'])} to {figures(x['high'])})"
 
 
 def rate(x: float) -> str:
@@ -36,17 +35,24 @@ def rate(x: float) -> str:
 
 
 def figures(x: float) -> str:
-    """Two or three significant figures, without an exponent."""
-    digits = max(0, (1 if abs(x) >= 3 else 2) - floor(log10(abs(x)))) if x else 0
-    return f"{x:.{digits}f}"
+    """Three significant figures, without an exponent."""
+    return f"{x:.{max(0, 2 - floor(log10(x)))}f}"
 
 
 def words(quantity: str) -> str:
     return quantity.replace("_", " ")
 
 
+def size(states: int) -> str:
+    return "one state" if states == 1 else f"{states:,} states"
+
+
 def outcome(entry: dict[str, Any]) -> str | None:
     """Why a peer was not timed; None if it was."""
     if "absent" in entry:
-        return f"absent: {entry['absent']}"
-    return f"wrong by {entry['wrong']:.1e}: not timed" if "wrong" in entry else None
+        return f"absent, {entry['absent']}"
+    return f"not timed, wrong by {entry['wrong']:.1e}" if "wrong" in entry else None
+
+
+def _unit(x: float) -> float:
+    return next((unit for unit in _UNITS if x >= unit), 1e-9)

@@ -59,23 +59,27 @@ def answers(
 
 def _at(robot: pinocchio.Model, link: str, q, v, a, tau) -> dict[str, np.ndarray]:
     data, frame = robot.createData(), robot.getFrameId(link)
+    pinocchio.framesForwardKinematics(robot, data, q)
+    pose = data.oMf[frame].homogeneous.copy()
     # Pinocchio gives views of its own memory, which the next call may write to: all are copied.
     bias = pinocchio.nle(robot, data, q, v).copy()
     g = pinocchio.computeGeneralizedGravity(robot, data, q).copy()
+    M = pinocchio.crba(robot, data, q).copy()
     results = {
         "inverse_dynamics": pinocchio.rnea(robot, data, q, v, a).copy(),
         "forward_dynamics": pinocchio.aba(robot, data, q, v, tau).copy(),
         "bias": bias,
         "gravity": g,
         "C v": bias - g,
-        "mass_matrix": pinocchio.crba(robot, data, q).copy(),
-        "kinetic_energy": pinocchio.computeKineticEnergy(robot, data, q, v),
+        "mass_matrix": M,
+        # Pinocchio's own kinetic energy leaves out rotors on joints along no coordinate axis.
+        "kinetic_energy": v @ M @ v / 2,
         "potential_energy": pinocchio.computePotentialEnergy(robot, data, q),
         "jacobian": pinocchio.computeFrameJacobian(
             robot, data, q, frame, pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        ).copy(),
+        ).reshape(6, robot.nv).copy(),
+        "forward_kinematics": pose,
     }
-    results["forward_kinematics"] = data.oMf[frame].homogeneous.copy()
     by_motion = pinocchio.computeRNEADerivatives(robot, data, q, v, a)
     for name, x in zip(("dtau_dq", "dtau_dv", "dtau_da"), by_motion, strict=True):
         results[name] = x.copy()

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import stat
+import sys
 import warnings
 from functools import cache as remember
 from hashlib import sha256
@@ -31,16 +32,11 @@ def folder() -> Path | None:
     chosen = os.environ.get("APPELL_CACHE")
     if chosen == "off":
         return None
-    if chosen:
-        place = Path(chosen)
-    else:
-        from platformdirs import user_cache_dir
-
-        place = Path(user_cache_dir("appell")) / "kernels"
     try:
+        place = Path(chosen) if chosen else _users_caches() / "appell" / "kernels"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_shared(place)
-    except OSError as problem:
+    except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home
         warnings.warn(f"compiled code is not kept: {problem}", CacheWarning, stacklevel=2)
         return None
     return place
@@ -104,6 +100,15 @@ def clear() -> None:
     if place is not None:
         for path in place.iterdir():
             path.unlink(missing_ok=True)
+
+
+def _users_caches() -> Path:
+    """Where the user's programs keep what they can make again."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _make_room(place: Path) -> None:

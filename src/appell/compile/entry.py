@@ -26,6 +26,7 @@ Shape = tuple[int, ...]
 
 _NEW_ARRAY = 93  # PyArray_New's place in NumPy's table of functions
 _FASTCALL = 0x80
+_TABLE = ("array", "dtype", "new", "otherwise", "vectorcall", "num", "functions")
 
 # Offsets in an ndarray object: type, data, number of axes, shape, dtype, flags.
 _TYPE, _DATA, _AXES, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
@@ -58,18 +59,24 @@ def available() -> bool:
 
 
 def entry(
-    address: int, name: str, dtype: np.dtype[Any], otherwise: Callable[..., Any], owner: Any
+    address: int,
+    name: str,
+    dtype: np.dtype[Any],
+    data: Any,
+    otherwise: Callable[..., Any],
+    owner: Any,
 ) -> Any:
     """The compiled function ``call`` as a Python function that keeps its owner alive, and what
     the owner must keep in turn."""
     api = ctypes.pythonapi
-    table = (ctypes.c_void_p * 6)(
+    table = (ctypes.c_void_p * 7)(
         id(np.ndarray),
         id(dtype),
         numpy_function("_ARRAY_API", _NEW_ARRAY),
         id(otherwise),
         ctypes.cast(api.PyObject_Vectorcall, ctypes.c_void_p).value,
         dtype.num,
+        ctypes.addressof(data),
     )
     make_capsule = api.PyCapsule_New
     make_capsule.restype = ctypes.py_object
@@ -80,7 +87,7 @@ def entry(
     make_function.restype = ctypes.py_object
     make_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     function = make_function(ctypes.addressof(method), capsule, owner)
-    return function, (table, method, otherwise, dtype)
+    return function, (table, method, otherwise, dtype, data)
 
 
 def emit_call(tape: Tape, real: Any, lanes: int) -> str:
@@ -97,7 +104,7 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
         "  %table = load ptr, ptr %capsule",
         *(
             line
-            for k, what in enumerate(("array", "dtype", "new", "otherwise", "vectorcall", "num"))
+            for k, what in enumerate(_TABLE)
             for line in (
                 f"  %{what}.at = getelementptr ptr, ptr %table, i64 {k}",
                 f"  %{what} = load {'i64' if what == 'num' else 'ptr'}, ptr %{what}.at",
@@ -123,7 +130,7 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
             lines += [
                 f"  %data{k}.at = getelementptr i8, ptr %x{k}, i64 {_DATA}",
                 f"  %data{k} = load ptr, ptr %data{k}.at",
-                f"  call void @fill(ptr %buffer{k}, ptr %data{k}, i64 {width})",
+                f"  call void @fill(ptr %buffer{k}, ptr %data{k}, i64 {prod(shape)})",
             ]
     last = len(inputs)
     lines += [
@@ -133,11 +140,10 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
         "  %none = icmp eq ptr %y, null",
         "  br i1 %none, label %failed, label %compute",
         "compute:",
-        f"  call void @body({', '.join(rows)})",
+        f"  call void @body({', '.join(rows)}, ptr %functions)",
         f"  %target.at = getelementptr i8, ptr %y, i64 {_DATA}",
         "  %target = load ptr, ptr %target.at",
-        f"  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %buffer{last}, "
-        f"i64 {prod(result) * real.size}, i1 false)",
+        f"  call void @copy(ptr %target, ptr %buffer{last}, i64 {prod(result)})",
         "  ret ptr %y",
         "failed:",
         "  ret ptr null",
@@ -145,7 +151,6 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
         "  %z = call ptr %vectorcall(ptr %otherwise, ptr %args, i64 %nargs, ptr null)",
         "  ret ptr %z",
         "}",
-        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     ]  # fmt: skip
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,35 @@ _FROM_FUNC_AND_DATA_AND_SIGNATURE = 31  # its place in NumPy's table of ufunc fu
 
 
 def gufunc(
-    loop: int, dtype: str, inputs: Sequence[Shape], outputs: Sequence[Shape], name: str, doc: str
+    loop: int,
+    data: Any,
+    dtype: str,
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    name: str,
+    doc: str,
 ) -> tuple[Any, Any]:
-    """A ufunc over core shapes, and what must live as long as it does (the loop besides)."""
+    """A ufunc over core shapes, whose loop is given the data, and what must live as long as it
+    does (the loop besides)."""
     count = len(inputs) + len(outputs)
     loops = (ctypes.c_void_p * 1)(loop)
-    data = (ctypes.c_void_p * 1)(None)
+    given = (ctypes.c_void_p * 1)(ctypes.addressof(data))
     types = (ctypes.c_char * count)(*[bytes([np.dtype(dtype).num])] * count)
     signature = f"{_core(inputs)}->{_core(outputs)}".encode()
     texts = (name.encode(), doc.encode(), signature)
     ufunc = _constructor()(
-        loops, data, types, 1, len(inputs), len(outputs), -1, texts[0], texts[1], 0, texts[2]
+        loops, given, types, 1, len(inputs), len(outputs), -1, texts[0], texts[1], 0, texts[2]
     )
-    return ufunc, (loops, data, types, texts)
+    return ufunc, (loops, given, data, types, texts)
 
 
 def _core(shapes: Sequence[Shape]) -> str:
     return ",".join(f"({','.join(map(str, shape))})" for shape in shapes)
+
+
+def core(shape: Shape) -> Shape:
+    """The shape as compiled code sees it: more than two axes are one."""
+    return shape if len(shape) <= 2 else (prod(shape),)
 
 
 def numpy_function(table: str, place: int) -> int:

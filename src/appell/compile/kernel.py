@@ -10,9 +10,8 @@ import numpy as np
 
 from appell.compile import cache
 from appell.compile.entry import available, entry
-from appell.compile.gufunc import gufunc
-from appell.compile.native import compile_module, load, machine
-from appell.compile.tape import core
+from appell.compile.gufunc import core, gufunc
+from appell.compile.native import c_functions, compile_module, lanes, load, machine
 from appell.compile.threads import in_threads
 from appell.errors import InputError
 
@@ -52,9 +51,9 @@ class Kernel:
         self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
         self.steps: int = header["steps"]
         self._deep = any(len(shape) > 2 for shape in self.outputs.values())
-        self._addresses, self._engine = load(code)
+        self._addresses, self._engine = load(header["entries"], code)
         self._ufunc, self._alive = gufunc(
-            self._addresses["loop"], dtype, list(self.inputs.values()),
+            self._addresses["loop"], c_functions(), dtype, list(self.inputs.values()),
             [core(shape) for shape in self.outputs.values()], name, doc,
         )  # fmt: skip
         self.seconds_to_compile = perf_counter() - start
@@ -64,7 +63,9 @@ class Kernel:
         state of this kernel's dtype goes to ``otherwise``."""
         if not self._addresses["call"] or not available():
             return otherwise
-        function, kept = entry(self._addresses["call"], self.name, self.dtype, otherwise, self)
+        function, kept = entry(
+            self._addresses["call"], self.name, self.dtype, c_functions(), otherwise, self
+        )
         self._alive = (self._alive, kept)
         return function
 
@@ -171,6 +172,5 @@ def _expected(shape: Shape) -> str:
 def _compile(tape: Any, dtype: str) -> tuple[dict[str, Any], bytes]:
     from appell.compile.llvm import emit
 
-    lanes = machine().lanes(dtype)
-    code = compile_module(emit(tape, dtype, lanes))
-    return {"outputs": tape.outputs, "steps": len(tape), "lanes": lanes}, code
+    entries, code = compile_module(emit(tape, dtype, lanes(dtype)))
+    return {"outputs": tape.outputs, "steps": len(tape), "entries": entries}, code

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from math import prod
 
 from appell.compile.entry import emit_call
-from appell.compile.tape import Step, Tape, core
+from appell.compile.gufunc import core
+from appell.compile.tape import Step, Tape
 from appell.compile.trigonometry import Trigonometry, far_function
 
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
@@ -51,7 +52,7 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
         emit_call(tape, real, lanes),
         _copy(real, "pack"),
         _copy(real, "unpack"),
-        _fill(lanes),
+        _fill(real, lanes),
         far_function(real.name, lanes),
         _declarations(real, lanes),
     ]
@@ -73,6 +74,7 @@ class _Body:
         tape = self.tape
         operands = [f"ptr noalias readonly %i{k}" for k in range(len(tape.inputs))]
         operands += [f"ptr noalias %o{k}" for k in range(len(tape.outputs))]
+        operands.append("ptr %functions")
         self.lines.append(f"define internal void @body({', '.join(operands)}) noinline {{")
         self.lines.append("entry:")
         self.trigonometry = Trigonometry(self)
@@ -312,7 +314,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
                         f"  br i1 %full, label %pack{k}, label %fill{k}",
                         f"fill{k}:",
                         f"  call void @pack(ptr %buffer{k}, ptr %at{k}, i64 1, {strides})",
-                        f"  call void @fill(ptr %buffer{k}, ptr %buffer{k}, i64 {row})",
+                        f"  call void @fill(ptr %buffer{k}, ptr %buffer{k}, i64 {width})",
                         f"  br label %pack{k}",
                         f"pack{k}:",
                     ]
@@ -341,7 +343,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"  %full = icmp sge i64 %left, {lanes}",
             f"  %count = select i1 %full, i64 {lanes}, i64 %left",
             *work,
-            f"  call void @body({rows})",
+            f"  call void @body({rows}, ptr %data)",
             *after,
             "  br label %latch",
             "latch:",
@@ -349,7 +351,9 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             "  br label %loop",
             "exit:",
             # Lanes that are thrown away raise flags: NumPy is not to warn of them.
-            f"  call i32 @feclearexcept(i32 {_ALL_EXCEPTIONS})",
+            "  %clear.at = getelementptr ptr, ptr %data, i64 2",
+            "  %clear = load ptr, ptr %clear.at",
+            f"  call i32 %clear(i32 {_ALL_EXCEPTIONS})",
             "  ret void",
             "}",
         ]
@@ -414,17 +418,33 @@ exit:
 }}"""
 
 
-def _fill(lanes: int) -> str:
-    """One row in all lanes: those that no state uses compute nothing that could overflow."""
+def _fill(real: Float, lanes: int) -> str:
+    """``copy`` a row; ``fill`` all lanes with one, so that those that no state uses compute
+    nothing that could overflow."""
     return f"""
-define internal void @fill(ptr %buffer, ptr %row, i64 %bytes) noinline {{
+define internal void @copy(ptr %to, ptr %from, i64 %n) noinline {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%more, %next]
+  %a = getelementptr {real.name}, ptr %from, i64 %i
+  %b = getelementptr {real.name}, ptr %to, i64 %i
+  %x = load {real.name}, ptr %a
+  store {real.name} %x, ptr %b
+  %more = add i64 %i, 1
+  %go = icmp slt i64 %more, %n
+  br i1 %go, label %next, label %exit
+exit:
+  ret void
+}}
+define internal void @fill(ptr %buffer, ptr %row, i64 %n) noinline {{
 entry:
   br label %lane
 lane:
   %i = phi i64 [0, %entry], [%next, %lane]
-  %offset = mul i64 %i, %bytes
-  %at = getelementptr i8, ptr %buffer, i64 %offset
-  call void @llvm.memmove.p0.p0.i64(ptr %at, ptr %row, i64 %bytes, i1 false)
+  %offset = mul i64 %i, %n
+  %at = getelementptr {real.name}, ptr %buffer, i64 %offset
+  call void @copy(ptr %at, ptr %row, i64 %n)
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, {lanes}
   br i1 %more, label %lane, label %exit
@@ -438,10 +458,6 @@ def _declarations(real: Float, lanes: int) -> str:
     unary = ["sqrt", "fabs"]
     return "\n".join(
         [
-            "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
-            "declare i32 @feclearexcept(i32)",
-            "declare double @sin(double)",
-            "declare double @cos(double)",
             f"declare {V} @llvm.fma.{suffix}({V}, {V}, {V})",
             f"declare {V} @llvm.copysign.{suffix}({V}, {V})",
             *(f"declare {V} @llvm.{f}.{suffix}({V})" for f in unary),

@@ -10,15 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any, NamedTuple
 
 Shape = tuple[int, ...]
-
-
-def core(shape: Shape) -> Shape:
-    """The shape as compiled code sees it: more than two axes are one."""
-    return shape if len(shape) <= 2 else (prod(shape),)
 
 
 class Step(NamedTuple):

@@ -68,7 +68,9 @@ class Trigonometry:
         body.lines.append(f"trig{g}.far:")
         mended = []
         for a, (s, c) in zip(angles, near, strict=True):
-            both = body.new(f"call {{{V}, {V}}} @far({V} {body.names[a]}, {V} {s}, {V} {c})")
+            both = body.new(
+                f"call {{{V}, {V}}} @far({V} {body.names[a]}, {V} {s}, {V} {c}, ptr %functions)"
+            )
             pair = [body.new(f"extractvalue {{{V}, {V}}} {both}, {i}") for i in (0, 1)]
             for x in spoiled:
                 pair = [body.new(f"fadd {V} {p}, {x}") for p in pair]
@@ -143,11 +145,15 @@ def far_function(T: str, lanes: int) -> str:
         if T == "float"
         else ["%sn = fadd double %sd, 0.0", "%cn = fadd double %cd, 0.0"]
     )
-    steps = "\n  ".join([*widen, "%sd = call double @sin(double %wide)",
-                         "%cd = call double @cos(double %wide)", *narrow])  # fmt: skip
+    steps = "\n  ".join([*widen, "%sd = call double %sin(double %wide)",
+                         "%cd = call double %cos(double %wide)", *narrow])  # fmt: skip
     return f"""
-define internal {{{V}, {V}}} @far({V} %angle, {V} %s, {V} %c) noinline cold {{
+define internal {{{V}, {V}}} @far({V} %angle, {V} %s, {V} %c, ptr %functions)
+    noinline cold {{
 entry:
+  %sin = load ptr, ptr %functions
+  %cos.at = getelementptr ptr, ptr %functions, i64 1
+  %cos = load ptr, ptr %cos.at
   br label %lane
 lane:
   %i = phi i32 [0, %entry], [%i.next, %next]
