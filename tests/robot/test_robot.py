@@ -1,0 +1,332 @@
+"""Robot's methods as a user calls them: shapes, kinds of numbers, errors."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import appell
+from appell.model.parameters import GROUPS, with_values
+
+N = 13
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return appell.load("puma560")
+
+
+@pytest.fixture
+def states():
+    return np.random.default_rng(3).uniform(-2, 2, (3, N, 6))
+
+
+SHAPES = {
+    "inverse_dynamics": (6,),
+    "regressor": (6, 60),
+    "gibbs_function": (),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_leading_axes_broadcast(robot, states, name):
+    q, v, a = states
+    method = getattr(robot, name)
+    one = method(q[0], v[0], a[0])
+    assert one.shape == SHAPES[name]
+    many = method(q[:, None], v[:4], a[0])
+    assert many.shape == (N, 4, *SHAPES[name])
+    # One state alone takes another way through the library than a batch, but the same code.
+    np.testing.assert_array_equal(many[5, 3], method(q[5], v[3], a[0]))
+
+
+def test_every_method_gives_one_state_and_a_batch_alike(robot, states):
+    q, v, a = states
+    for name, arguments in {
+        "inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "mass_matrix": (q,),
+        "coriolis_matrix": (q, v), "gravity": (q,), "bias": (q, v), "friction": (v,),
+        "regressor": (q, v, a), "kinetic_energy": (q, v), "potential_energy": (q,),
+        "gibbs_function": (q, v, a), "forward_kinematics": (q,), "jacobian": (q,),
+    }.items():  # fmt: skip
+        batch = getattr(robot, name)(*arguments)
+        for k in (0, N - 1):
+            single = getattr(robot, name)(*(x[k] for x in arguments))
+            np.testing.assert_array_equal(single, batch[k], err_msg=name)
+
+
+def test_lists_integers_and_booleans_are_converted(robot):
+    q, v, a = [1, 0, 2, 0, 1, 0], [True] * 6, (0,) * 6
+    expected = robot.inverse_dynamics(*(np.array(x, dtype=float) for x in (q, v, a)))
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, v, a), expected)
+
+
+def test_float32_in_gives_float32_out(robot, states):
+    single = [x.astype(np.float32) for x in states]
+    torques = robot.inverse_dynamics(*single)
+    assert torques.dtype == np.float32
+    assert robot.inverse_dynamics(*(x[0] for x in single)).dtype == np.float32
+    # Rounding of 24 bits through about 400 operations.
+    np.testing.assert_allclose(torques, robot.inverse_dynamics(*states), rtol=0, atol=2e-3)
+    assert robot.inverse_dynamics(single[0], states[1], single[2]).dtype == np.float64
+    assert robot.kernel("gravity", dtype="float32")([0.0] * 6).dtype == np.float32
+
+
+@pytest.mark.parametrize("awkward", ["fortran", "reversed", "strided", "read_only", "unaligned",
+                                     "swapped", "transposed"])  # fmt: skip
+def test_memory_may_lie_in_any_way(robot, states, awkward):
+    expected = robot.inverse_dynamics(*states)
+
+    def arranged(x):
+        if awkward == "fortran":
+            return np.asfortranarray(x)
+        if awkward == "reversed":
+            return x[::-1].copy()[::-1]
+        if awkward == "strided":
+            return np.repeat(np.repeat(x, 2, axis=0), 3, axis=1)[::2, ::3]
+        if awkward == "unaligned":
+            raw = np.zeros(x.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(x.shape)
+            raw[:] = x
+            return raw
+        if awkward == "swapped":
+            return x.astype(">f8")
+        if awkward == "transposed":
+            return x.T.copy().T
+        x = x.copy()
+        x.flags.writeable = False
+        return x
+
+    np.testing.assert_array_equal(robot.inverse_dynamics(*map(arranged, states)), expected)
+    one = robot.inverse_dynamics(*(arranged(x)[4] for x in states))
+    np.testing.assert_array_equal(one, expected[4])
+
+
+def test_empty_batches_stay_empty(robot):
+    nothing = np.zeros((0, 6))
+    assert robot.inverse_dynamics(nothing, nothing, nothing).shape == (0, 6)
+    assert robot.mass_matrix(np.zeros((3, 0, 6))).shape == (3, 0, 6, 6)
+
+
+def test_out_is_written_and_returned(robot, states):
+    expected = robot.mass_matrix(states[0])
+    out = np.zeros((N, 6, 6))
+    assert robot.mass_matrix(states[0], out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    spread = np.zeros((N, 6, 12))[:, :, ::2]
+    robot.mass_matrix(states[0], out=spread)
+    np.testing.assert_array_equal(spread, expected)
+
+
+def test_out_may_be_an_input(robot, states):
+    expected = robot.inverse_dynamics(*states)
+    a = states[2].copy()
+    robot.inverse_dynamics(states[0], states[1], a, out=a)
+    np.testing.assert_array_equal(a, expected)
+
+
+@pytest.mark.parametrize("joint", range(6))
+@pytest.mark.parametrize("argument", range(3))
+def test_a_nan_in_any_input_is_seen_in_the_torques(robot, states, argument, joint):
+    states[argument, 2, joint] = np.nan
+    torques = robot.inverse_dynamics(*states)
+    assert np.isnan(torques[2]).any()
+    assert np.isfinite(np.delete(torques, 2, axis=0)).all()
+    np.testing.assert_array_equal(robot.inverse_dynamics(*states[:, 2]), torques[2])
+
+
+def test_joint_speeds_and_accelerations_have_other_names(robot, states):
+    q, v, a = states
+    expected = robot.inverse_dynamics(q, v, a)
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, qd=v, qdd=a), expected)
+    np.testing.assert_array_equal(robot.inverse_dynamics(q=q, v=v, qdd=a), expected)
+    np.testing.assert_array_equal(robot.bias(q, qd=v), robot.bias(q, v))
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        (np.zeros(5), r"q has shape \(5,\); expected \(\.\.\., 6\)"),
+        (np.zeros((6, 1)), r"q has shape \(6, 1\)"),
+        (0.0, r"q has shape \(\)"),
+        (np.zeros(6, dtype=complex), "q has dtype complex128; expected real.*real part"),
+        (np.zeros(6, dtype=object), "q has dtype object"),
+        (["a"] * 6, "q has dtype <U1"),
+        ([[0.0] * 6, [0.0] * 5], "q is ragged"),
+        (None, "q is missing"),
+        (np.zeros(6, dtype=np.longdouble), "which float64 cannot hold"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_was_expected(robot, q, message):
+    with pytest.raises(appell.InputError, match=message):
+        robot.inverse_dynamics(q, np.zeros(6), np.zeros(6))
+
+
+def test_batches_that_do_not_fit_are_named(robot):
+    with pytest.raises(appell.InputError, match=r"q \(2,\), v \(3,\)"):
+        robot.bias(np.zeros((2, 6)), np.zeros((3, 6)))
+
+
+def test_a_missing_argument_is_named(robot):
+    with pytest.raises(appell.InputError, match="a is missing"):
+        robot.inverse_dynamics(np.zeros(6), np.zeros(6))
+
+
+def test_an_out_that_does_not_fit_is_refused_and_untouched(robot, states):
+    out = np.full((N - 1, 6), 7.0)
+    with pytest.raises(appell.InputError, match="out= does not fit"):
+        robot.inverse_dynamics(*states, out=out)
+    assert (out == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formulation": "magic"}, "no formulation 'magic'; it has gibbs_tensor"),
+        ({"dtype": "int32"}, "float64 and float32"),
+        ({"target": "abacus"}, "'cpu'"),
+        ({"parameters": "colour"}, "expected one of mass, com"),
+        ({"wrt": "tau"}, "inputs are q, v, a"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_known_ones(robot, options, message):
+    with pytest.raises(appell.InputError, match=message):
+        robot.kernel("inverse_dynamics", **options)
+
+
+def test_an_unknown_quantity_or_frame_is_answered_with_the_known_ones(robot):
+    with pytest.raises(appell.InputError, match="there are inverse_dynamics"):
+        robot.kernel("entropy")
+    with pytest.raises(appell.InputError, match="its frames are base, link1"):
+        robot.jacobian(np.zeros(6), frame="hand")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_parameter_given_to_a_kernel_acts_as_in_another_robot(robot, states, group):
+    kernel = robot.kernel("inverse_dynamics", parameters=group)
+    np.testing.assert_allclose(kernel(*states), robot.inverse_dynamics(*states), rtol=0, atol=1e-12)
+    own = kernel.defaults[group]
+    if group == "geometry":  # turned and moved, still a rotation
+        changed = own.reshape(6, 3, 4).copy()
+        turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
+        changed[..., :3] = changed[..., :3] @ turn
+        changed[..., 3] += 0.1
+        changed = changed.reshape(6, 12)
+    else:
+        changed = own * 1.3 + 0.01
+    other = appell.Robot(with_values(robot.model, {group: changed.tolist()}))
+    expected = other.inverse_dynamics(*states)
+    assert np.abs(expected - robot.inverse_dynamics(*states)).max() > 1e-3
+    np.testing.assert_allclose(kernel(*states, changed), expected, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(kernel(*states, **{group: changed}), kernel(*states, changed))
+
+
+def test_parameters_have_batches_of_their_own(robot, states):
+    kernel = robot.kernel("gravity", parameters=("mass", "gravity"))
+    fields = np.array([[0, 0, -9.81], [0, 0, -1.62], [0, 0, 0]])
+    g = kernel(states[0][:, None], gravity=fields)
+    assert g.shape == (N, 3, 6)
+    np.testing.assert_allclose(g[:, 0], robot.gravity(states[0]), atol=1e-12)
+    np.testing.assert_allclose(g[:, 2], 0, atol=1e-12)
+
+
+def test_a_kernel_says_what_it_takes(robot):
+    kernel = robot.kernel("inverse_dynamics", parameters="gravity")
+    with pytest.raises(appell.InputError, match="v, a missing"):
+        kernel(np.zeros(6))
+    with pytest.raises(appell.InputError, match="wind is unknown"):
+        kernel(*np.zeros((3, 6)), wind=0)
+    with pytest.raises(appell.InputError, match="got 5"):
+        kernel(*np.zeros((3, 6)), [0, 0, 0], 1)
+    assert "gravity[3]" in repr(kernel)
+
+
+def test_derivatives_by_recording_agree_with_the_analytic_ones(robot, states):
+    by_recording = robot.kernel("inverse_dynamics", wrt=("q", "v", "a"))(*states)
+    analytic = robot.inverse_dynamics_derivatives(*states)
+    for x, y in zip(by_recording, analytic, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-11)
+
+
+def test_robots_travel_by_pickle_and_copy(robot, states):
+    expected = robot.inverse_dynamics(*states)
+    for other in (pickle.loads(pickle.dumps(robot)), copy.deepcopy(robot), copy.copy(robot)):
+        assert other.model == robot.model
+        np.testing.assert_array_equal(other.inverse_dynamics(*states), expected)
+
+
+def _torques(robot, states):
+    return robot.inverse_dynamics(*states)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_robots_work_in_other_processes(robot, states, method):
+    """After large batches used threads here, too: a forked child has none of them."""
+    big = np.zeros((20_000, 6))
+    robot.inverse_dynamics(big, big, big)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        answers = pool.starmap(_torques, [(robot, states), (robot, np.zeros((3, 20_000, 6)))])
+    np.testing.assert_array_equal(answers[0], robot.inverse_dynamics(*states))
+
+
+def test_a_payload_is_felt_where_it_hangs(robot, states):
+    q = states[0]
+    heavier = robot.with_payload(2.0, com=(0, 0, 0.1))
+    pull = np.array([0, 0, -9.81 * 2.0])
+    T, J = robot.forward_kinematics(q), robot.jacobian(q)
+    arm = T[:, :3, :3] @ [0, 0, 0.1]
+    wrench = np.concatenate([np.broadcast_to(pull, (N, 3)), np.cross(arm, pull)], axis=1)
+    expected = robot.gravity(q) - np.einsum("nij,ni->nj", J, wrench)
+    np.testing.assert_allclose(heavier.gravity(q), expected, rtol=0, atol=1e-12)
+
+
+def test_a_payload_that_cannot_be_is_refused(robot):
+    with pytest.raises(appell.ModelError, match="mass is negative"):
+        robot.with_payload(-1.0)
+    with pytest.raises(appell.ModelError, match="changes nothing"):
+        robot.with_payload(1.0, link="base")
+    with pytest.raises(appell.InputError, match="no frame 'hand'"):
+        robot.with_payload(1.0, link="hand")
+
+
+def test_gravity_is_a_choice(robot, states):
+    weightless = robot.with_gravity((0, 0, 0))
+    assert not weightless.gravity(states[0]).any()
+    with pytest.raises(appell.InputError, match="three finite numbers"):
+        robot.with_gravity((0, 0))
+
+
+def test_a_joint_that_moves_nothing_is_named():
+    arm = appell.Robot.from_dh(
+        convention="modified", alpha=[0, 0], a=[0, 1], d=[0, 0], mass=[1, 0],
+        com=[[0.5, 0, 0], [0, 0, 0]], inertia=[[0.1, 0.1, 0.1], [0, 0, 0]],
+    )  # fmt: skip
+    assert arm.inverse_dynamics([0, 0], [0, 0], [1, 1])[1] == 0
+    with pytest.raises(appell.ModelError, match="joint2 feels no inertia"):
+        arm.forward_dynamics([0, 0], [0, 0], [1, 1])
+
+
+def test_friction_is_added_when_asked(states):
+    model = appell.load("puma560").model
+    joints = [replace(j, viscous=0.5 * k, coulomb=1.0 + k) for k, j in enumerate(model.joints)]
+    bodies = [replace(b, joint=j) for b, j in zip(model.bodies, joints, strict=True)]
+    robot = appell.Robot(replace(model, bodies=tuple(bodies), joints=tuple(joints)))
+    q, v, a = states
+    v[0, 0] = 0.0
+    k = np.arange(6)
+    expected = 0.5 * k * v + (1.0 + k) * np.sign(v)
+    np.testing.assert_allclose(robot.friction(v), expected)
+    with_friction = robot.inverse_dynamics(q, v, a, friction=True)
+    np.testing.assert_allclose(with_friction, robot.inverse_dynamics(q, v, a) + expected)
+    returned = robot.forward_dynamics(q, v, with_friction, friction=True)
+    np.testing.assert_allclose(returned, a, rtol=0, atol=1e-11)
+
+
+def test_selfcheck_holds_for_every_robot_of_the_library():
+    for name in ("puma560", "stanford_arm", "two_link", "planar_chain", "random_tree"):
+        failed = [check for check in appell.load(name).selfcheck(states=20) if not check.passed]
+        assert not failed, name
