@@ -48,36 +48,18 @@ def measure(
     tell: Callable[[str], None],
 ) -> Outcome:
     """What each peer took, and how many times as long as ours it took, round by round."""
-    states = case.draw()
     found = {peer: {"absent": absent[peer]} for peer in case.peers if peer in absent}
-    ready, errors = {}, {}
-    expected = None
-    for peer in (peer for peer in case.peers if peer in workers):
-        tell(f"{peer} prepares")
-        try:
-            results = workers[peer].prepare(case, states, slot)
-        except Absent as reason:
-            if peer == OURS:
-                raise
-            found[peer] = {"absent": str(reason)}
-            continue
-        expected = results if peer == OURS else expected
-        errors[peer] = error = difference(results, expected)
-        if error <= PEERS[peer].tolerance:
-            ready[peer] = workers[peer]
-        else:
-            found[peer] = {"wrong": error}
-    times: dict[str, list[float]] = {peer: [] for peer in ready}
+    here = {peer: workers[peer] for peer in case.peers if peer in workers}
+    found |= _prepared(case, here, slot, tell)
+    times: dict[str, list[float]] = {peer: [] for peer in here if "difference" in found[peer]}
     for k in range(rounds):
         tell(f"round {k + 1} of {rounds}")
-        for peer, worker in ready.items():
-            times[peer].append(worker.round())
+        for peer, seconds in times.items():
+            seconds.append(workers[peer].round())
     for peer, seconds in times.items():
-        ratio = np.divide(seconds, times[OURS])
-        found[peer] = {
+        found[peer] |= {
             "seconds": spread(seconds),
-            "ratio": spread(ratio),
-            "difference": errors[peer],
+            "ratio": spread(np.divide(seconds, times[OURS])),
             "rounds": [float(f"{x:.5g}") for x in seconds],
         }
     return {
@@ -87,6 +69,28 @@ def measure(
         "states": case.states,
         "peers": {peer: found[peer] for peer in case.peers},
     }
+
+
+def _prepared(
+    case: Case, workers: Mapping[str, Worker], slot: float, tell: Callable[[str], None]
+) -> dict[str, Outcome]:
+    """How far each peer's results are from ours, or why it cannot be timed. Ours come first."""
+    states = case.draw()
+    found: dict[str, Outcome] = {}
+    ours = None
+    for peer, worker in workers.items():
+        tell(f"{peer} prepares")
+        try:
+            results = worker.prepare(case, states, slot)
+        except Absent as reason:
+            if peer == OURS:
+                raise
+            found[peer] = {"absent": str(reason)}
+            continue
+        ours = results if peer == OURS else ours
+        error = difference(results, ours)
+        found[peer] = {"difference" if error <= PEERS[peer].tolerance else "wrong": error}
+    return found
 
 
 def difference(results: Any, expected: Any) -> float:

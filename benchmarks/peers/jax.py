@@ -1,8 +1,8 @@
 """JAX on the CPU: our equation under jit and vmap, in the faster of two layouts.
 
-XLA's fusion pass is off (see ``benchmarks.worker``): it duplicates shared values, and with it
-the PUMA's inverse dynamics does not compile in ten minutes (jax-ml/jax issue 2777). So that
-values between operations stay in the cache, the batch goes through in blocks.
+XLA's fusion pass is off (see ``benchmarks.worker``): with it the PUMA's inverse dynamics does
+not compile in four minutes, in either layout (jax-ml/jax issue 2777). So that values between
+operations stay in the cache, the batch goes through in blocks.
 """
 
 from __future__ import annotations

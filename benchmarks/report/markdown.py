@@ -76,15 +76,15 @@ Of one evaluation for the PUMA 560; subtractions are additions, squares are mult
 - **Appell**: `robot.inverse_dynamics(q, v, a, out=tau)` and so on, arrays of (states, joints).
 - **Pinocchio, batch call**: `rneaInParallel` and `abaInParallel` with one thread, into a given
   array, in the layout that Eigen takes without a copy. **Call by call**: `rnea`, `aba`, `crba`
-  and the derivatives in a Python loop that stores each result. Its package from PyPI is compiled
-  for any processor of this kind; one compiled for this very machine may be faster.
+  and the derivatives in a Python loop that stores each result. Its package from PyPI runs on
+  any processor of this family; one compiled for this very machine may be faster.
 - **CasADi, compiled map**: Appell's equation recorded with CasADi's scalars, shared terms
   eliminated, written as C, compiled by `gcc -O3 -march=native`, mapped over the states in place.
 - **JAX, jit and vmap**: Appell's equation on JAX arrays in float64, the faster of two layouts.
-  XLA's fusion pass is off, because with it the PUMA's inverse dynamics had not compiled after ten
+  XLA's fusion pass is off, because with it the PUMA's inverse dynamics had not compiled after four
   minutes (jax-ml/jax issue 2777), and the batch goes through in blocks that fit the cache.
 - **MuJoCo, call by call**: a Python loop over `mj_rne` and what it needs, `mj_forward` or `mj_crb`,
-  constraints and contacts off. MuJoCo is a simulator, and computes more than it is asked here.
+  constraints and contacts off. `mj_forward` computes more than the accelerations.
 
 Versions: {versions}.
 """

@@ -28,6 +28,9 @@ def show(results: dict[str, Any]) -> None:
     console.print(f"Medians of {results['rounds']} rounds, with quartiles.")
     for case in results["cases"]:
         console.print(_table(case))
+        for peer, entry in case["peers"].items():
+            if reason := outcome(entry):
+                console.print(f" {peer}: {reason}")
     console.print(_first_calls(results["first call"]))
     console.print(_operations(results["operations"]))
 
@@ -38,9 +41,7 @@ def _table(case: dict[str, Any]) -> Table:
         ["per state", "", "states/s", "times Appell's", ""],
     )
     for peer, entry in case["peers"].items():
-        reason = outcome(entry)
-        if reason:
-            table.add_row(f"{peer}: {reason}", style="dim")
+        if outcome(entry):
             continue
         ratio = ("", "") if peer == OURS else (times(entry["ratio"]), quartiles(entry["ratio"]))
         median, around = seconds_with_quartiles(entry["seconds"])

@@ -86,6 +86,22 @@ def test_documents_hold_the_results(folder):
     assert "</svg>" in (folder / "docs" / "images" / "speed.svg").read_text()
 
 
+def test_committed_documents_are_those_of_the_committed_results(tmp_path):
+    for name in ("benchmarks/results.json", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    subprocess.run(
+        [*BENCHMARKS, "--again", "--into", tmp_path],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    for name in ("docs/speed.md", "README.md"):
+        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), (
+            "python -m benchmarks --again"
+        )
+
+
 @pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX's")
 def test_an_interrupt_leaves_no_process():
     # In a process group of its own, whose members are then all of the benchmark's processes.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from xml.etree import ElementTree as xml
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
+from pinocchio.rpy import matrixToRpy
 from scipy.spatial.transform import Rotation
 
 from appell.model.build import Hinge
@@ -25,57 +26,55 @@ def about_com(inertia: Inertia) -> tuple[float, np.ndarray, np.ndarray]:
 
 def urdf(links: Links, hinges: Sequence[Hinge]) -> str:
     """A URDF file; it has no place for rotors."""
-    robot = xml.Element("robot", name="described")
+    robot = Element("robot", name="described")
     for name, inertia in links.items():
-        link = xml.SubElement(robot, "link", name=name)
+        link = SubElement(robot, "link", name=name)
         if inertia.mass:
-            mass, c, I = about_com(inertia)  # noqa: E741
-            inertial = xml.SubElement(link, "inertial")
-            xml.SubElement(inertial, "origin", xyz=_text(c))
-            xml.SubElement(inertial, "mass", value=repr(mass))
+            mass, c, I = about_com(inertia)
+            inertial = SubElement(link, "inertial")
+            SubElement(inertial, "origin", xyz=_text(c))
+            SubElement(inertial, "mass", value=repr(mass))
             axes = [(i, j) for i in range(3) for j in range(i, 3)]
             moments = {f"i{'xyz'[i]}{'xyz'[j]}": repr(float(I[i, j])) for i, j in axes}
-            xml.SubElement(inertial, "inertia", moments)
+            SubElement(inertial, "inertia", moments)
     for h in hinges:
-        joint = xml.SubElement(
-            robot, "joint", name=h.name, type=h.joint.kind if h.joint else "fixed"
-        )
-        xml.SubElement(joint, "parent", link=h.parent)
-        xml.SubElement(joint, "child", link=h.child)
-        rpy = Rotation.from_matrix(h.rotation).as_euler("xyz")
-        xml.SubElement(joint, "origin", xyz=_text(h.position), rpy=_text(rpy))
+        joint = SubElement(robot, "joint", name=h.name, type=h.joint.kind if h.joint else "fixed")
+        SubElement(joint, "parent", link=h.parent)
+        SubElement(joint, "child", link=h.child)
+        rpy = _text(matrixToRpy(h.rotation))
+        SubElement(joint, "origin", xyz=_text(h.position), rpy=rpy)
         if h.joint:
-            xml.SubElement(joint, "axis", xyz=_text(h.axis))
-            xml.SubElement(joint, "limit", lower="-9", upper="9", effort="9", velocity="9")
-    return xml.tostring(robot, encoding="unicode")
+            SubElement(joint, "axis", xyz=_text(h.axis))
+            SubElement(joint, "limit", lower="-9", upper="9", effort="9", velocity="9")
+    return tostring(robot, encoding="unicode")
 
 
 def mjcf(links: Links, hinges: Sequence[Hinge]) -> str:
     """An MJCF file of bodies without shape, nothing derived or repaired by the compiler."""
-    model = xml.Element("mujoco")
-    xml.SubElement(model, "compiler", angle="radian", inertiafromgeom="false")
-    option = xml.SubElement(model, "option", gravity="0 0 -9.81")
-    xml.SubElement(option, "flag", contact="disable", energy="enable")
-    bodies = {"base": xml.SubElement(model, "worldbody")}
+    model = Element("mujoco")
+    SubElement(model, "compiler", angle="radian", inertiafromgeom="false")
+    option = SubElement(model, "option", gravity="0 0 -9.81")
+    SubElement(option, "flag", contact="disable", energy="enable")
+    bodies = {"base": SubElement(model, "worldbody")}
     for h in hinges:
-        body = xml.SubElement(
+        body = SubElement(
             bodies[h.parent], "body", name=h.child, pos=_text(h.position), quat=_quat(h.rotation)
         )
         bodies[h.child] = body
-        mass, c, I = about_com(links[h.child])  # noqa: E741
+        mass, c, I = about_com(links[h.child])
         moments, axes = np.linalg.eigh(I)
         axes *= np.linalg.det(axes)
-        xml.SubElement(
+        SubElement(
             body, "inertial", mass=repr(mass), pos=_text(c), quat=_quat(axes),
             diaginertia=_text(moments),
         )  # fmt: skip
         if h.joint:
             kind = "hinge" if h.joint.kind == "revolute" else "slide"
-            xml.SubElement(
+            SubElement(
                 body, "joint", name=h.name, type=kind, axis=_text(h.axis),
                 armature=repr(float(h.joint.reflected)),
             )  # fmt: skip
-    return xml.tostring(model, encoding="unicode")
+    return tostring(model, encoding="unicode")
 
 
 def _text(numbers: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""Pinocchio's answers about a robot, in the order of Appell's joints."""
+"""Pinocchio's answers about a robot."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio
 from descriptions import Links, about_com, urdf
+from joint_order import at_states
 
 from appell.maths.rotation import Rotation
 from appell.maths.vector import Vector
 from appell.model.build import Hinge, as_array
 from appell.model.model import BASE, Model
+
+_BASE_AXES = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
 def from_model(model: Model) -> pinocchio.Model:
@@ -47,46 +50,37 @@ def answers(
 ) -> dict[str, np.ndarray]:
     """Every quantity at states q, v, a, tau (N, n), by its name in Appell."""
     order = [robot.joints[robot.getJointId(name)].idx_v for name in joints]
-    theirs = np.argsort(order)
-    found = [_at(robot, link, *(x[theirs] for x in state)) for state in zip(*states, strict=True)]
-    axes = {"forward_kinematics": (), "jacobian": (-1,)}
-    results = {name: np.array([x[name] for x in found]) for name in found[0]}
-    for name, x in results.items():
-        for axis in axes.get(name, range(1, x.ndim)):
-            results[name] = np.take(results[name], order, axis)
-    return results
-
-
-def _at(robot: pinocchio.Model, link: str, q, v, a, tau) -> dict[str, np.ndarray]:
     data, frame = robot.createData(), robot.getFrameId(link)
-    pinocchio.framesForwardKinematics(robot, data, q)
-    pose = data.oMf[frame].homogeneous.copy()
+
     # Pinocchio gives views of its own memory, which the next call may write to: all are copied.
-    bias = pinocchio.nle(robot, data, q, v).copy()
-    g = pinocchio.computeGeneralizedGravity(robot, data, q).copy()
-    M = pinocchio.crba(robot, data, q).copy()
-    results = {
-        "inverse_dynamics": pinocchio.rnea(robot, data, q, v, a).copy(),
-        "forward_dynamics": pinocchio.aba(robot, data, q, v, tau).copy(),
-        "bias": bias,
-        "gravity": g,
-        "C v": bias - g,
-        "mass_matrix": M,
-        # Pinocchio's own kinetic energy leaves out rotors on joints along no coordinate axis.
-        "kinetic_energy": v @ M @ v / 2,
-        "potential_energy": pinocchio.computePotentialEnergy(robot, data, q),
-        "jacobian": pinocchio.computeFrameJacobian(
-            robot, data, q, frame, pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        ).reshape(6, robot.nv).copy(),
-        "forward_kinematics": pose,
-    }
-    by_motion = pinocchio.computeRNEADerivatives(robot, data, q, v, a)
-    for name, x in zip(("dtau_dq", "dtau_dv", "dtau_da"), by_motion, strict=True):
-        results[name] = x.copy()
-    by_force = pinocchio.computeABADerivatives(robot, data, q, v, tau)
-    for name, x in zip(("da_dq", "da_dv", "da_dtau"), by_force, strict=True):
-        results[name] = x.copy()
-    return results
+    def at(q, v, a, tau) -> dict[str, np.ndarray]:
+        bias = pinocchio.nle(robot, data, q, v).copy()
+        g = pinocchio.computeGeneralizedGravity(robot, data, q).copy()
+        M = pinocchio.crba(robot, data, q).copy()
+        J = pinocchio.computeFrameJacobian(robot, data, q, frame, _BASE_AXES).copy()
+        pinocchio.framesForwardKinematics(robot, data, q)
+        results = {
+            "inverse_dynamics": pinocchio.rnea(robot, data, q, v, a).copy(),
+            "forward_dynamics": pinocchio.aba(robot, data, q, v, tau).copy(),
+            "bias": bias,
+            "gravity": g,
+            "C v": bias - g,
+            "mass_matrix": M,
+            # Its own kinetic energy leaves out rotors on joints along no coordinate axis.
+            "kinetic_energy": v @ M @ v / 2,
+            "potential_energy": pinocchio.computePotentialEnergy(robot, data, q),
+            "jacobian": J.reshape(6, robot.nv),
+            "forward_kinematics": data.oMf[frame].homogeneous.copy(),
+        }
+        by_motion = pinocchio.computeRNEADerivatives(robot, data, q, v, a)
+        for name, x in zip(("dtau_dq", "dtau_dv", "dtau_da"), by_motion, strict=True):
+            results[name] = x.copy()
+        by_force = pinocchio.computeABADerivatives(robot, data, q, v, tau)
+        for name, x in zip(("da_dq", "da_dv", "da_dtau"), by_force, strict=True):
+            results[name] = x.copy()
+        return results
+
+    return at_states(at, order, states)
 
 
 def _pose(R: Rotation, s: Vector) -> pinocchio.SE3:

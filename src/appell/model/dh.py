@@ -60,17 +60,24 @@ def from_dh(
         raise ModelError("alpha is empty: a robot has at least one joint.")
     types = _kinds(kinds, n)
     for label, given in {
-        "a": a, "d": d, "theta": theta, "mass": mass, "com": com, "inertia": inertia,
-        "limits": limits, "speed": speed, "effort": effort, "viscous": viscous,
-        "coulomb": coulomb, "rotor": rotor, "gear": gear, "joint_names": joint_names,
+        "com": com, "inertia": inertia, "limits": limits, "joint_names": joint_names,
         "link_names": link_names,
     }.items():  # fmt: skip
         if given is not None and len(given) != n:
             raise ModelError(f"{label} has {len(given)} entries and alpha {n}: one a joint.")
-
-    def entry(numbers: Numbers | None, i: int, default: float) -> float:
-        return default if numbers is None else float(numbers[i])
-
+    angles, lengths, offsets = (
+        _column(label, x, n) for label, x in (("alpha", alpha), ("a", a), ("d", d))
+    )
+    turns = _column("theta", theta, n, default=0.0)
+    masses = _column("mass", mass, n, finite=False)  # check_inertia names the link
+    drives = {
+        "speed": _column("speed", speed, n, default=inf),
+        "effort": _column("effort", effort, n, default=inf),
+        "viscous": _column("viscous", viscous, n, default=0.0),
+        "coulomb": _column("coulomb", coulomb, n, default=0.0),
+        "rotor": _column("rotor", rotor, n, default=0.0),
+        "gear": _column("gear", gear, n, default=1.0),
+    }
     links = {"base": NOTHING}
     hinges = []
     at = "base"
@@ -81,19 +88,14 @@ def from_dh(
             kind=types[i],
             lower=low,
             upper=high,
-            speed=entry(speed, i, inf),
-            effort=entry(effort, i, inf),
-            viscous=entry(viscous, i, 0.0),
-            coulomb=entry(coulomb, i, 0.0),
-            rotor=entry(rotor, i, 0.0),
-            gear=entry(gear, i, 1.0),
+            **{what: column[i] for what, column in drives.items()},
         )
         link = link_names[i] if link_names else f"link{i + 1}"
-        links[link] = link_inertia(link, mass[i], com[i], inertia[i])
-        turned, slid = entry(theta, i, 0.0), float(d[i])
+        links[link] = link_inertia(link, masses[i], com[i], inertia[i])
+        turned, slid = turns[i], offsets[i]
         revolute = joint.kind == "revolute"
-        rx, rz = _about_x(float(alpha[i])), _about_z(turned)
-        reach = np.array([float(a[i]), 0.0, 0.0])
+        rx, rz = _about_x(angles[i]), _about_z(turned)
+        reach = np.array([lengths[i], 0.0, 0.0])
         rise = np.array([0.0, 0.0, slid])
         if convention == "modified":
             # Rx Tx, then the joint; what is constant of theta or d goes before it.
@@ -117,6 +119,29 @@ def from_dh(
             )
         at = link
     return assemble(name, links, hinges, gravity=gravity, tip=at, physical=physical)
+
+
+def _column(
+    label: str,
+    numbers: Numbers | None,
+    n: int,
+    default: float | None = None,
+    *,
+    finite: bool = True,
+) -> list[float]:
+    """One number a joint; finite ones, unless infinity is what is meant without them."""
+    if numbers is None and default is not None:
+        return [default] * n
+    try:
+        column = np.asarray(numbers, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{label} = {numbers!r}: expected {n} numbers, one a joint.") from None
+    if column.shape != (n,):
+        raise ModelError(f"{label} has shape {column.shape}; expected {n} numbers, one a joint.")
+    for i, x in enumerate(column):
+        if finite and not (np.isfinite(x) or (x == inf and default == inf)):
+            raise ModelError(f"{label} of joint {i + 1} is {x}; expected a finite number.")
+    return [float(x) for x in column]
 
 
 def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[Kind]:

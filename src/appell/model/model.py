@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf
 from typing import Literal, TypeVar
 
-from appell.errors import InputError
+from appell.errors import InputError, ModelError
 from appell.maths.rotation import After, Rotation, about_z
 from appell.maths.scalar import Scalar
 from appell.maths.vector import Symmetric, Vector, Z
@@ -39,6 +39,18 @@ class Joint:
     coulomb: Scalar = 0
     rotor: Scalar = 0
     gear: Scalar = 1
+
+    def __post_init__(self) -> None:
+        for what in ("viscous", "coulomb", "rotor", "speed", "effort"):
+            if not getattr(self, what) >= 0:
+                raise ModelError(
+                    f"joint '{self.name}': {what} = {getattr(self, what)}; expected zero or more."
+                )
+        if not self.lower <= self.upper:
+            raise ModelError(
+                f"joint '{self.name}': lower limit {self.lower} and upper limit {self.upper}; "
+                "expected them in this order."
+            )
 
     @property
     def reflected(self) -> Scalar:
