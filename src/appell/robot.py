@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -21,6 +21,12 @@ from appell.model.dh import from_dh, link_inertia
 from appell.model.library import ROBOTS
 from appell.model.model import Model
 from appell.model.parameters import groups, inertial_parameters, values, with_values
+from appell.model.regroup import regrouped
+
+if TYPE_CHECKING:
+    from appell.compile.count import Operations
+    from appell.compile.kernel import Kernel
+    from appell.compile.tape import Tape
 
 Array = npt.NDArray[np.floating[Any]]
 Numbers = npt.ArrayLike
@@ -37,7 +43,7 @@ class Robot:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._kernels: dict[tuple[_Recipe, str], Kernel] = {}
         self._lock = RLock()
 
     def __getattr__(self, name: str) -> Any:
@@ -255,12 +261,15 @@ class Robot:
         frame: str | None = None,
         parameters: Sequence[str] | str | bool = (),
         wrt: Sequence[str] | str = (),
-    ) -> Any:
+        regroup: bool = True,
+    ) -> Kernel:
         """A quantity's compiled equation.
 
         ``formulation`` chooses among its equations; ``parameters`` makes groups of the robot's
         numbers inputs ("mass", "com", "inertia", "geometry", "gravity", or True for all), whose
-        own values are ``kernel.defaults``; ``wrt`` differentiates by inputs.
+        own values are ``kernel.defaults``; ``wrt`` differentiates by inputs. Inertial parameters
+        are regrouped to the fewest that give the same dynamics; ``regroup=False`` takes them as
+        they are given, as do kernels with parameters.
         """
         if target != "cpu":
             raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
@@ -270,24 +279,30 @@ class Robot:
         chosen = groups(parameters)
         by = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         which = formulation or self.default_formulation(quantity)
-        known = (quantity, which, kind, frame, chosen, by)
+        recipe = _Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
         with self._lock:
-            if known not in self._kernels:
-                self._kernels[known] = self._compile(quantity, which, kind, frame, chosen, by)
-            return self._kernels[known]
+            if (recipe, kind) not in self._kernels:
+                self._kernels[recipe, kind] = self._compile(recipe, kind)
+            return self._kernels[recipe, kind]
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""
         return _quantity(quantity).default(self.model)
 
     def operations(
-        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
-    ) -> Any:
-        """How many multiplications, additions, ... one evaluation takes."""
+        self,
+        quantity: str,
+        *,
+        formulation: str | None = None,
+        frame: str | None = None,
+        regroup: bool = True,
+    ) -> Operations:
+        """How many multiplications, additions, ... one evaluation takes; ``regroup=False`` counts
+        with the inertial parameters as they are given."""
         from appell.compile.count import count
 
         which = formulation or self.default_formulation(quantity)
-        return count(self._record(quantity, which, frame, (), ()))
+        return count(self._record(_Recipe(quantity, which, frame, (), (), regroup)))
 
     def with_payload(
         self,
@@ -322,64 +337,49 @@ class Robot:
         kind = "float32" if single else "float64"
         return self.kernel(quantity, dtype=kind, frame=frame)(*arguments, out=out)
 
-    def _compile(
-        self,
-        quantity: str,
-        formulation: str,
-        dtype: str,
-        frame: str | None,
-        chosen: tuple[str, ...],
-        by: tuple[str, ...],
-    ) -> Any:
+    def _compile(self, recipe: _Recipe, dtype: str) -> Kernel:
         from appell.compile.kernel import Kernel
 
-        inputs, outputs = self._shapes(quantity, chosen)
+        inputs, outputs = self._shapes(recipe)
         return Kernel(
-            quantity,
-            lambda: self._record(quantity, formulation, frame, chosen, by),
+            recipe.quantity,
+            lambda: self._record(recipe),
             inputs,
             outputs,
             dtype=dtype,
-            identity=(self.model, formulation, frame, chosen, by),
-            defaults={group: values(self.model, group) for group in chosen},
-            doc=f"{quantity} of {self.name} by {formulation}",
+            identity=(self.model, recipe),
+            defaults={group: values(self.model, group) for group in recipe.parameters},
+            doc=f"{recipe.quantity} of {self.name} by {recipe.formulation}",
         )
 
-    def _record(
-        self,
-        quantity: str,
-        formulation: str,
-        frame: str | None,
-        chosen: tuple[str, ...],
-        by: tuple[str, ...],
-    ) -> Any:
+    def _record(self, recipe: _Recipe) -> Tape:
         from appell.compile.record import record
 
-        asked = _quantity(quantity)
+        asked = _quantity(recipe.quantity)
         try:
-            equation = asked.formulations[formulation]
+            equation = asked.formulations[recipe.formulation]
         except KeyError:
-            known = ", ".join(asked.formulations)
             raise InputError(
-                f"{quantity} has no formulation {formulation!r}; it has {known}."
+                f"{recipe.quantity} has no formulation {recipe.formulation!r}; it has "
+                f"{', '.join(asked.formulations)}."
             ) from None
-        inputs, outputs = self._shapes(quantity, chosen)
+        base = regrouped(self.model) if asked.regroup and recipe.regroup else self.model
         n = len(asked.inputs)
 
         def of_state(*arguments: Any) -> Any:
-            model = self.model
-            if chosen:
-                model = with_values(model, dict(zip(chosen, arguments[n:], strict=True)))
-            extra = (model.frame(frame),) if asked.frame else ()
+            given = dict(zip(recipe.parameters, arguments[n:], strict=True))
+            model = with_values(base, given) if given else base
+            extra = (model.frame(recipe.frame),) if asked.frame else ()
             return equation(model, *arguments[:n], *extra)
 
+        inputs, outputs = self._shapes(recipe)
         try:
-            return record(of_state, inputs, outputs, by)
+            return record(of_state, inputs, outputs, recipe.wrt)
         except ZeroDivisionError:
             raise ModelError(
-                f"{quantity} of '{self.name}': joint {', '.join(self._idle())} feels no inertia, "
-                "so no acceleration follows from its force; give its link a mass, or its rotor "
-                "inertia."
+                f"{recipe.quantity} of '{self.name}': joint {', '.join(self._idle())} feels no "
+                "inertia, so no acceleration follows from its force; give its link a mass, or its "
+                "rotor inertia."
             ) from None
 
     def _idle(self) -> list[str]:
@@ -389,17 +389,28 @@ class Robot:
         return [name for i, name in enumerate(self.joint_names) if M[i][i] == 0]
 
     def _shapes(
-        self, quantity: str, chosen: tuple[str, ...]
+        self, recipe: _Recipe
     ) -> tuple[Mapping[str, tuple[int, ...]], Mapping[str, tuple[int, ...]]]:
-        asked = _quantity(quantity)
+        asked = _quantity(recipe.quantity)
         sizes = {"n": self.nv, "p": len(self.parameters)}
         inputs: dict[str, tuple[int, ...]] = dict.fromkeys(asked.inputs, (self.nv,))
-        inputs |= {group: values(self.model, group).shape for group in chosen}
+        inputs |= {group: values(self.model, group).shape for group in recipe.parameters}
         outputs = {
             name: tuple(sizes[k] if isinstance(k, str) else k for k in axes)
             for name, axes in asked.outputs.items()
         }
         return inputs, outputs
+
+
+class _Recipe(NamedTuple):
+    """What a kernel is compiled from, besides the model."""
+
+    quantity: str
+    formulation: str
+    frame: str | None
+    parameters: tuple[str, ...]
+    wrt: tuple[str, ...]
+    regroup: bool
 
 
 def _quantity(name: str) -> Quantity:

@@ -24,6 +24,7 @@ class Quantity:
     outputs: Mapping[str, Axes]
     formulations: Mapping[str, Equation]
     frame: bool = False  # whether it is asked of a frame
+    regroup: bool = False  # whether it is the same for a regrouped model
     deep: str | None = None  # the formulation that is faster for long chains, if another is
 
     def default(self, model: Model) -> str:
@@ -33,7 +34,11 @@ class Quantity:
 
 
 def _of_bodies(
-    inputs: tuple[str, ...], outputs: Mapping[str, Axes], frame: bool = False, **equations: Equation
+    inputs: tuple[str, ...],
+    outputs: Mapping[str, Axes],
+    frame: bool = False,
+    regroup: bool = False,
+    **equations: Equation,
 ) -> Quantity:
     axes = tuple(outputs.values())
     return Quantity(
@@ -41,6 +46,7 @@ def _of_bodies(
         outputs,
         {name: in_coordinates(f, inputs, axes) for name, f in equations.items()},
         frame,
+        regroup,
     )
 
 
@@ -84,22 +90,29 @@ _n, _nn = ("n",), ("n", "n")
 
 QUANTITIES: dict[str, Quantity] = {
     "inverse_dynamics": _of_bodies(
-        ("q", "v", "a"), {"tau": _n}, gibbs_tensor=gibbs_tensor.inverse_dynamics
+        ("q", "v", "a"), {"tau": _n}, regroup=True, gibbs_tensor=gibbs_tensor.inverse_dynamics
     ),
     "forward_dynamics": Quantity(
         ("q", "v", "tau"),
         {"a": _n},
         {"gibbs_tensor": _forward_dynamics, "articulated_body": _forward_dynamics_articulated},
         deep="articulated_body",
+        regroup=True,
     ),
     "mass_matrix": _of_bodies(
-        ("q",), {"M": _nn}, gibbs_tensor=gibbs_tensor.mass_matrix, composite=composite.mass_matrix
+        ("q",),
+        {"M": _nn},
+        regroup=True,
+        gibbs_tensor=gibbs_tensor.mass_matrix,
+        composite=composite.mass_matrix,
     ),
-    "coriolis_matrix": _of_bodies(("q", "v"), {"C": _nn}, composite=composite.coriolis_matrix),
-    "gravity": _of_bodies(("q",), {"g": _n}, gibbs_tensor=gibbs_tensor.gravity),
-    "bias": _of_bodies(("q", "v"), {"b": _n}, gibbs_tensor=gibbs_tensor.bias),
+    "coriolis_matrix": _of_bodies(
+        ("q", "v"), {"C": _nn}, regroup=True, composite=composite.coriolis_matrix
+    ),
+    "gravity": _of_bodies(("q",), {"g": _n}, regroup=True, gibbs_tensor=gibbs_tensor.gravity),
+    "bias": _of_bodies(("q", "v"), {"b": _n}, regroup=True, gibbs_tensor=gibbs_tensor.bias),
     "friction": _of_bodies(("v",), {"f": _n}, joints=energy.friction),
-    "kinetic_energy": _of_bodies(("q", "v"), {"T": ()}, bodies=energy.kinetic_energy),
+    "kinetic_energy": _of_bodies(("q", "v"), {"T": ()}, regroup=True, bodies=energy.kinetic_energy),
     "potential_energy": _of_bodies(("q",), {"U": ()}, bodies=energy.potential_energy),
     "gibbs_function": _of_bodies(
         ("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function
@@ -112,11 +125,13 @@ QUANTITIES: dict[str, Quantity] = {
     "inverse_dynamics_derivatives": _of_bodies(
         ("q", "v", "a"),
         {"dtau_dq": _nn, "dtau_dv": _nn, "dtau_da": _nn},
+        regroup=True,
         composite=composite.inverse_dynamics_derivatives,
     ),
     "forward_dynamics_derivatives": Quantity(
         ("q", "v", "tau"),
         {"da_dq": _nn, "da_dv": _nn, "da_dtau": _nn},
         {"composite": _forward_dynamics_derivatives},
+        regroup=True,
     ),
 }

@@ -128,7 +128,7 @@ def assemble(
                 joint=h.joint,
                 R0=as_rotation(R0),
                 s0=as_vector(toparent @ s0s[i]),
-                inertia=_snapped(inertias[i]),
+                inertia=snapped(inertias[i]),
                 coordinate=leader,
                 ratio=snap(h.mimic.ratio) if h.mimic else 1,
                 shift=snap(h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i] * revolute),
@@ -160,7 +160,7 @@ def attach(
         )
     bodies = list(model.bodies)
     body = bodies[frame.body]
-    carried = _snapped(body.inertia + load.moved(frame.R, frame.s))
+    carried = snapped(body.inertia + load.moved(frame.R, frame.s))
     bodies[frame.body] = replace(body, inertia=carried)
     return replace(model, bodies=tuple(bodies))
 
@@ -186,7 +186,7 @@ def as_array(R: Rotation) -> Array:
     return np.array([[*row] for row in as_matrix(R).rows], dtype=float)
 
 
-def _snapped(inertia: Inertia) -> Inertia:
+def snapped(inertia: Inertia) -> Inertia:
     """Zeros exact: what is left of a sum by rounding is no moment of inertia."""
     scale = 1e-15 * max(1e-300, *(abs(float(x)) for x in inertia.parameters))
     numbers = tuple(0 if abs(float(x)) <= scale else snap(float(x)) for x in inertia.parameters)

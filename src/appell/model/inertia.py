@@ -48,6 +48,11 @@ class Inertia(NamedTuple):
             self.mass + other.mass, self.moment + other.moment, self.tensor + other.tensor
         )
 
+    def __sub__(self, other: Inertia) -> Inertia:
+        return Inertia(
+            self.mass - other.mass, self.moment - other.moment, self.tensor - other.tensor
+        )
+
     def moved(self, R: Rotation, s: Vector) -> Inertia:
         """The same body seen from a frame in which its own has axes R and origin s."""
         moment = R @ self.moment
