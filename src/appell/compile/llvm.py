@@ -67,6 +67,7 @@ class _Body:
         self.vector = f"<{lanes} x {real.name}>"
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
+        self.constants: dict[str, int] = {}
         self.loaded: dict[tuple[int, int], str] = {}
         self.fresh = 0
 
@@ -91,7 +92,7 @@ class _Body:
         for k, (shape, places) in enumerate(zip(tape.outputs.values(), tape.results, strict=True)):
             self.store(k, prod(shape), [self.value(place) for place in places])
         self.lines.append("  ret void\n}")
-        return "\n".join(self.lines)
+        return "\n".join([self.pool(), *self.lines])
 
     def new(self, expression: str) -> str:
         name = f"%x{self.fresh}"
@@ -100,37 +101,48 @@ class _Body:
         return name
 
     def splat(self, x: float) -> str:
-        return f"splat ({self.real.name} {self.real.constant(x)})"
+        """A constant in all lanes, read from memory where it is used: the instruction that uses
+        it reads it, too."""
+        number = self.constants.setdefault(self.real.constant(x), len(self.constants))
+        align = self.lanes * self.real.size
+        return self.new(f"load {self.vector}, ptr @constant{number}, align {align}")
+
+    def pool(self) -> str:
+        """The constants, once each."""
+        return "\n".join(
+            f"@constant{number} = internal constant {self.vector} splat ({self.real.name} {x}), "
+            f"align {self.lanes * self.real.size}"
+            for x, number in self.constants.items()
+        )
 
     def value(self, place: int) -> str:
-        self.step(place)
-        return self.names[place]
+        """The name of a step's value, which is there already."""
+        op, a, _ = self.tape.steps[place]
+        return self.splat(a) if op == "constant" else self.names[place]
 
     def step(self, place: int) -> None:
-        if place in self.names:
-            return
         op, a, b = self.tape.steps[place]
+        if place in self.names or op == "constant":
+            return
         V = self.vector
-        if op == "constant":
-            self.names[place] = self.splat(a)
-        elif op == "input":
+        if op == "input":
             self.names[place] = self.input(a, b)
         elif op in _OPERATORS:
-            x, y = self.names[a], self.names[b]
+            x, y = self.value(a), self.value(b)
             self.names[place] = self.new(f"{_OPERATORS[op]} contract {V} {x}, {y}")
         elif op == "neg":
-            self.names[place] = self.new(f"fneg {V} {self.names[a]}")
+            self.names[place] = self.new(f"fneg {V} {self.value(a)}")
         elif op == "inv":
-            self.names[place] = self.new(f"fdiv {V} {self.splat(1.0)}, {self.names[a]}")
+            self.names[place] = self.new(f"fdiv {V} {self.splat(1.0)}, {self.value(a)}")
         elif op in ("sin", "cos"):
             if (op, a) not in self.trigonometry.known:
                 self.trigonometry.group([a], [])
             self.names[place] = self.trigonometry.known[op, a]
         elif op == "sign":
-            self.names[place] = self.sign(self.names[a])
+            self.names[place] = self.sign(self.value(a))
         else:
             function = f"@llvm.{_INTRINSICS[op]}.v{self.lanes}{self.real.suffix}"
-            self.names[place] = self.new(f"call {V} {function}({V} {self.names[a]})")
+            self.names[place] = self.new(f"call {V} {function}({V} {self.value(a)})")
 
     def sign(self, x: str) -> str:
         """-1 or 1, or x itself where it is zero or no number."""

@@ -51,8 +51,8 @@ class Trigonometry:
         if not angles:
             return
         body, V, lanes = self.body, self.body.vector, self.body.lanes
-        near = [self.near(body.names[a]) for a in angles]
-        far = [self.far(body.names[a]) for a in angles]
+        near = [self.near(body.value(a)) for a in angles]
+        far = [self.far(body.value(a)) for a in angles]
         spoiled = [body.input(*place) for place in unread]
         spoiled = [body.new(f"fsub {V} {x}, {x}") for x in spoiled]
         far += [body.new(f"fcmp uno {V} {x}, {x}") for x in spoiled]
@@ -69,7 +69,7 @@ class Trigonometry:
         mended = []
         for a, (s, c) in zip(angles, near, strict=True):
             both = body.new(
-                f"call {{{V}, {V}}} @far({V} {body.names[a]}, {V} {s}, {V} {c}, ptr %functions)"
+                f"call {{{V}, {V}}} @far({V} {body.value(a)}, {V} {s}, {V} {c}, ptr %functions)"
             )
             pair = [body.new(f"extractvalue {{{V}, {V}}} {both}, {i}") for i in (0, 1)]
             for x in spoiled:
