@@ -9,7 +9,7 @@ from appell.compile import cache
 
 # CI draws the same examples every time. To look further: --hypothesis-profile=search
 settings.register_profile("ci", deadline=None, max_examples=20, derandomize=True)
-settings.register_profile("search", deadline=None, max_examples=300)
+settings.register_profile("search", deadline=None, max_examples=200)
 settings.load_profile("ci")
 
 

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
     "Robot": "appell.robot",
-    "load": "appell.robot",
+    "load": "appell.library",
     "set_threads": "appell.compile.threads",
     "AppellError": "appell.errors",
     "InputError": "appell.errors",
@@ -26,7 +26,8 @@ __all__ = ["AppellError", "InputError", "ModelError", "Robot", "load", "set_thre
 if TYPE_CHECKING:
     from appell.compile.threads import set_threads
     from appell.errors import AppellError, InputError, ModelError
-    from appell.robot import Robot, load
+    from appell.library import load
+    from appell.robot import Robot
 
 
 def __getattr__(name: str) -> Any:

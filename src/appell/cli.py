@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class _Commands(TyperGroup):
-    """Shows what Appell refuses as one message, with exit status 2."""
+    """Shows what Appell or the system refuses as one message, with exit status 2."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except AppellError as problem:
+        except (AppellError, OSError) as problem:
             typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
             typer.echo(problem, err=True)
             raise typer.Exit(2) from None
@@ -66,8 +66,10 @@ def run(
 ) -> None:
     """Draw a tool along a straight line: motion, torques, checks, and a report of them."""
     from appell import study as studies
+    from appell.show.plots import require_matplotlib
     from appell.study.timing import measure
 
+    require_matplotlib()
     task = studies.read_scenario(scenario) if scenario else studies.Scenario()
     study = studies.run(task)
     if not quiet:
@@ -94,11 +96,11 @@ def list_robots() -> None:
 @app.command()
 def check(
     robot: Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")],
-    states: Annotated[int, typer.Option(help="How many random states.")] = 100,
-    seed: Annotated[int, typer.Option(help="Which random states.")] = 0,
+    states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Which random states.")] = 0,
 ) -> None:
     """Check a robot's compiled equations against the laws of physics."""
-    from appell.robot import load
+    from appell.library import load
 
     checks = load(robot).selfcheck(states, seed)
     rows = [

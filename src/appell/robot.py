@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
-from inspect import signature
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
@@ -16,11 +14,10 @@ import numpy.typing as npt
 
 from appell.equations.quantities import QUANTITIES, Quantity
 from appell.errors import InputError, ModelError
-from appell.model.build import as_vector, attach
+from appell.model.build import attach, gravity_field
 from appell.model.dh import from_dh, link_inertia
-from appell.model.library import ROBOTS
 from appell.model.model import Model
-from appell.model.parameters import groups, inertial_parameters, values, with_values
+from appell.model.parameters import groups, inertial_parameters, names, values, with_values
 from appell.model.regroup import regrouped
 
 if TYPE_CHECKING:
@@ -42,9 +39,12 @@ class Robot:
     """
 
     def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise InputError(
+                f"Robot({model!r}): expected a Model; appell.load reads one by name or from a file."
+            )
         self.model = model
         self._kernels: dict[tuple[_Recipe, str], Kernel] = {}
-        self._lock = RLock()
 
     def __getattr__(self, name: str) -> Any:
         """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, made when
@@ -119,12 +119,12 @@ class Robot:
     ) -> Array:
         """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
         give: friction(v) besides."""
-        v = qd if v is None else v
-        a = qdd if a is None else a
+        v, a = _one_of("v", v, qd), _one_of("a", a, qdd)
         if out is None and not friction:
             return self._inverse_dynamics(q, v, a)
+        taken = self.friction(v) if friction else None  # before out, which may be v, is written
         tau = self._evaluate("inverse_dynamics", (q, v, a), out)
-        return np.add(tau, self.friction(v), out=out) if friction else tau
+        return tau if taken is None else np.add(tau, taken, out=out)
 
     def forward_dynamics(
         self,
@@ -138,11 +138,15 @@ class Robot:
     ) -> Array:
         """Accelerations a, (..., nv), that joint forces tau give; with ``friction``, tau is what
         the motors give and friction(v) is taken from it."""
-        v = qd if v is None else v
+        v = _one_of("v", v, qd)
         if out is None and not friction:
             return self._forward_dynamics(q, v, tau)
         if friction:
-            tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]
+            kernel = self.kernel("forward_dynamics")
+            try:
+                tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]
+            except (TypeError, ValueError) as problem:
+                raise kernel.explained([q, v, tau], out, problem) from None
         return self._evaluate("forward_dynamics", (q, v, tau), out)
 
     def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
@@ -154,7 +158,7 @@ class Robot:
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
         """C, (..., nv, nv), by Christoffel's symbols: dM/dt - 2C is skew-symmetric."""
-        return self._evaluate("coriolis_matrix", (q, qd if v is None else v), out)
+        return self._evaluate("coriolis_matrix", (q, _one_of("v", v, qd)), out)
 
     def gravity(self, q: Numbers, *, out: Any = None) -> Array:
         """g, (..., nv): what holds the robot still."""
@@ -164,13 +168,13 @@ class Robot:
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
         """C v + g, (..., nv)."""
-        return self._evaluate("bias", (q, qd if v is None else v), out)
+        return self._evaluate("bias", (q, _one_of("v", v, qd)), out)
 
     def friction(
         self, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
         """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
-        return self._evaluate("friction", (qd if v is None else v,), out)
+        return self._evaluate("friction", (_one_of("v", v, qd),), out)
 
     def regressor(
         self,
@@ -183,14 +187,14 @@ class Robot:
         out: Any = None,
     ) -> Array:
         """Y, (..., nv, p), with tau = Y @ robot.parameters."""
-        arguments = (q, qd if v is None else v, qdd if a is None else a)
+        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
         return self._evaluate("regressor", arguments, out)
 
     def kinetic_energy(
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
         """T, (...), in J."""
-        return self._evaluate("kinetic_energy", (q, qd if v is None else v), out)
+        return self._evaluate("kinetic_energy", (q, _one_of("v", v, qd)), out)
 
     def potential_energy(self, q: Numbers, *, out: Any = None) -> Array:
         """U, (...), in J, zero with all mass at the base's origin."""
@@ -208,7 +212,7 @@ class Robot:
     ) -> Array:
         """G, (...): half the mass times the acceleration squared (relative to free fall), so that
         dG/da = tau."""
-        arguments = (q, qd if v is None else v, qdd if a is None else a)
+        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
         return self._evaluate("gibbs_function", arguments, out)
 
     def inverse_dynamics_derivatives(
@@ -222,7 +226,7 @@ class Robot:
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
         """d tau / dq, d tau / dv and d tau / da, each (..., nv, nv)."""
-        arguments = (q, qd if v is None else v, qdd if a is None else a)
+        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
         return self._evaluate("inverse_dynamics_derivatives", arguments, out)
 
     def forward_dynamics_derivatives(
@@ -235,7 +239,7 @@ class Robot:
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
         """da/dq, da/dv and da/dtau = M^-1, each (..., nv, nv)."""
-        arguments = (q, qd if v is None else v, tau)
+        arguments = (q, _one_of("v", v, qd), tau)
         return self._evaluate("forward_dynamics_derivatives", arguments, out)
 
     # Kinematics
@@ -273,14 +277,13 @@ class Robot:
         """
         if target != "cpu":
             raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
-        kind = np.dtype(dtype).name
-        if kind not in ("float64", "float32"):
-            raise InputError(f"dtype={dtype!r}: kernels are made for float64 and float32.")
+        kind = _float_kind(dtype)
         chosen = groups(parameters)
-        by = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
+        self._check_frame(quantity, frame)
         which = formulation or self.default_formulation(quantity)
         recipe = _Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
-        with self._lock:
+        with _compiling:
             if (recipe, kind) not in self._kernels:
                 self._kernels[recipe, kind] = self._compile(recipe, kind)
             return self._kernels[recipe, kind]
@@ -301,6 +304,7 @@ class Robot:
         with the inertial parameters as they are given."""
         from appell.compile.count import count
 
+        self._check_frame(quantity, frame)
         which = formulation or self.default_formulation(quantity)
         return count(self._record(_Recipe(quantity, which, frame, (), (), regroup)))
 
@@ -319,16 +323,19 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another field of gravity, m/s^2 in the base's axes."""
-        field = np.asarray(gravity, dtype=float)
-        if field.shape != (3,) or not np.isfinite(field).all():
-            raise InputError(f"gravity={gravity!r}: expected three finite numbers, m/s^2.")
-        return Robot(replace(self.model, gravity=as_vector(field)))
+        return Robot(replace(self.model, gravity=gravity_field(self.name, gravity)))
 
     def selfcheck(self, states: int = 100, seed: int = 0) -> Any:
         """Check compiled kernels against the equations on floats and against laws of physics."""
         from appell.selfcheck import selfcheck
 
         return selfcheck(self, states, seed)
+
+    def _check_frame(self, quantity: str, frame: Any) -> None:
+        if _quantity(quantity).frame:
+            self.model.frame(frame)
+        elif frame is not None:
+            raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
 
     def _evaluate(
         self, quantity: str, arguments: tuple[Any, ...], out: Any, frame: str | None = None
@@ -349,6 +356,7 @@ class Robot:
             dtype=dtype,
             identity=(self.model, recipe),
             defaults={group: values(self.model, group) for group in recipe.parameters},
+            origin=(_remade, (self.model, recipe, dtype)),
             doc=f"{recipe.quantity} of {self.name} by {recipe.formulation}",
         )
 
@@ -402,6 +410,16 @@ class Robot:
         return inputs, outputs
 
 
+# No thread compiles while the process forks, so a child finds this lock, and LLVM's, free.
+_compiling = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_compiling.acquire,
+        after_in_parent=_compiling.release,
+        after_in_child=_compiling.release,
+    )
+
+
 class _Recipe(NamedTuple):
     """What a kernel is compiled from, besides the model."""
 
@@ -413,39 +431,33 @@ class _Recipe(NamedTuple):
     regroup: bool
 
 
+def _remade(model: Model, recipe: _Recipe, dtype: str) -> Kernel:
+    """A kernel again, in another process."""
+    return Robot(model)._compile(recipe, dtype)
+
+
+def _one_of(name: str, value: Any, alias: Any) -> Any:
+    """An argument that goes by two names."""
+    if alias is None:
+        return value
+    if value is not None:
+        other = {"v": "qd", "a": "qdd"}[name]
+        raise InputError(f"{name} is given twice, as {name} and as {other}; leave one out.")
+    return alias
+
+
+def _float_kind(dtype: Any) -> str:
+    try:
+        kind = np.dtype(dtype).name
+    except TypeError:
+        kind = ""
+    if kind not in ("float64", "float32"):
+        raise InputError(f"dtype={dtype!r}: kernels are made for float64 and float32.")
+    return kind
+
+
 def _quantity(name: str) -> Quantity:
     try:
         return QUANTITIES[name]
     except KeyError:
         raise InputError(f"no quantity {name!r}; there are {', '.join(QUANTITIES)}.") from None
-
-
-def load(robot: str | os.PathLike[str], **options: Any) -> Robot:
-    """A robot by its name in the library (``appell list`` shows them) or by the path of its
-    .urdf file. ``options`` go to the library's function or the file's reader."""
-    name = os.fspath(robot)
-    if name in ROBOTS:
-        return Robot(_called(name, options))
-    suffix = os.path.splitext(name)[1].lower()
-    if suffix == ".urdf":
-        from appell.model.urdf import read_urdf
-
-        return Robot(read_urdf(name, **options))
-    if suffix:
-        raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
-    near = get_close_matches(name, ROBOTS, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    raise ModelError(
-        f"no robot '{name}' in the library ({', '.join(ROBOTS)}), and it is no path of a .urdf "
-        f"file.{hint}"
-    )
-
-
-def _called(name: str, options: Mapping[str, Any]) -> Model:
-    try:
-        signature(ROBOTS[name]).bind(**options)
-    except TypeError as problem:
-        raise ModelError(
-            f"load('{name}'): {problem}; it is {name}{signature(ROBOTS[name])}"
-        ) from None
-    return ROBOTS[name](**options)

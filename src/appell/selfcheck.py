@@ -28,8 +28,9 @@ class Check(NamedTuple):
 
 def selfcheck(robot: Any, states: int = 100, seed: int = 0) -> list[Check]:
     """Every law on random states; a failed one means a defect in Appell, not in the robot."""
-    if states < 1:
-        raise InputError(f"selfcheck(states={states!r}): expected at least 1.")
+    for name, given, least in (("states", states, 1), ("seed", seed, 0)):
+        if not isinstance(given, int) or given < least:
+            raise InputError(f"selfcheck({name}={given!r}): expected a whole number, {least} up.")
     draw = np.random.default_rng(seed)
     q, v, a = (draw.uniform(-np.pi, np.pi, (states, robot.nv)) for _ in range(3))
     tau, M = robot.inverse_dynamics(q, v, a), robot.mass_matrix(q)

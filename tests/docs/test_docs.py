@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,8 @@ def printed_claims(block: str) -> list[str]:
     lines = block.splitlines()
     return [
         line[2:]
-        for above, line in zip(lines, lines[1:], strict=False)
-        if line.startswith("# ") and (above.startswith("print(") or above.startswith("# "))
+        for above, line in pairwise(lines)
+        if line.startswith("# ") and above.startswith(("print(", "# "))
     ]
 
 

@@ -35,6 +35,8 @@ DERIVATIVES = ("dtau_dq", "dtau_dv", "dtau_da", "da_dq", "da_dv", "da_dtau")
 # whose joints all hang on the base) is rounding of about 1e-16 in the other engines.
 SMALLEST = 1e-4
 
+ASKED = [x for x in QUANTITIES if x not in ("friction", "regressor", "gibbs_function")]
+
 # Joints up to which a kernel is compiled; beyond, its equation is evaluated on batches: a kernel of
 # 30 joints takes seconds to compile, one of its derivatives most of a minute.
 COMPILED = {
@@ -129,7 +131,8 @@ def answers(model: Model, sampled: bool, link: str, *states: np.ndarray) -> dict
     robot = Robot(model)
     given = dict(zip(("q", "v", "a", "tau"), states, strict=True))
     results = {}
-    for name, asked in QUANTITIES.items():
+    for name in ASKED:
+        asked = QUANTITIES[name]
         arguments = [given[x] for x in asked.inputs]
         if compiled(name, model.nv, sampled):
             result = robot.kernel(name, frame=link if asked.frame else None)(*arguments)

@@ -15,29 +15,35 @@ from appell.equations import composite, gibbs_tensor
 from appell.equations.quantities import QUANTITIES
 from appell.model.library.planar import planar_chain
 from appell.model.library.random import random_tree
+from appell.model.model import Model
 from appell.model.parameters import with_values
 from appell.robot import Robot
 
-MODEL = random_tree(3, 4, branching=0.5, prismatic=0.4, fixed=0.5, rotors=True, friction=True)
-LINK = MODEL.frames[-1].name
-STATES = np.random.default_rng(0).normal(size=(3, 2, 3))  # q, v and a (or tau), two of each
+# A branched robot that has all a robot can have, and a chain of two joints for SymPy, whose
+# expressions grow with every body they pass.
+EVERYTHING = {"prismatic": 0.4, "fixed": 0.5, "rotors": True, "friction": True}
+MODEL = random_tree(3, 41, branching=0.5, **EVERYTHING)
+CHAIN = random_tree(2, 3, branching=0.0, **EVERYTHING)
 
 # Rounding, and of single precision some digits more for the inverse of the inertia matrix.
-CLOSE = {"float64": 1e-12, "float32": 1e-4}
+CLOSE = 1e-12
+CLOSE_IN_FLOAT32 = 1e-4
 
 
 class Asked:
-    """One equation of the robot, as a function of q, v, ... that gives a flat list of scalars."""
+    """One equation of a robot, as a function of q, v, ... that gives a flat list of scalars."""
 
-    def __init__(self, quantity: str, formulation: str) -> None:
-        self.quantity, self.formulation = quantity, formulation
-        self.frame = LINK if QUANTITIES[quantity].frame else None
-        self.states = STATES[: len(QUANTITIES[quantity].inputs)]
+    def __init__(self, model: Model, quantity: str, formulation: str) -> None:
+        self.model, self.quantity, self.formulation = model, quantity, formulation
+        self.inputs = QUANTITIES[quantity].inputs
+        self.frame = model.frames[-1].name if QUANTITIES[quantity].frame else None
+        # Two states of each input, state by state: (2, inputs, n).
+        self.states = np.random.default_rng(0).normal(size=(2, len(self.inputs), model.nv))
 
     def __call__(self, *state: Any) -> list[Any]:
         equation = QUANTITIES[self.quantity].formulations[self.formulation]
-        extra = (MODEL.frame(self.frame),) if self.frame else ()
-        return flat(equation(MODEL, *map(list, state), *extra))
+        extra = (self.model.frame(self.frame),) if self.frame else ()
+        return flat(equation(self.model, *map(list, state), *extra))
 
 
 def flat(nested: Any) -> list[Any]:
@@ -47,48 +53,44 @@ def flat(nested: Any) -> list[Any]:
 
 
 def on_floats(asked: Asked) -> np.ndarray:
-    return np.array([asked(*state) for state in np.swapaxes(asked.states, 0, 1).tolist()])
+    return np.array([asked(*state) for state in asked.states.tolist()])
 
 
 def on_numpy_arrays(asked: Asked) -> np.ndarray:
-    columns = asked(*np.swapaxes(asked.states, 1, 2))
+    columns = asked(*np.moveaxis(asked.states, 0, -1))
     return np.stack([np.broadcast_to(x, 2) for x in columns], axis=1)
 
 
 def on_sympy(asked: Asked) -> np.ndarray:
-    symbols = [sympy.symbols(f"{name}:3", real=True) for name in "qva"[: len(asked.states)]]
-    function = sympy.lambdify(symbols, asked(*symbols), modules=["math", {"sign": np.sign}])
-    return np.array([function(*state) for state in np.swapaxes(asked.states, 0, 1)], dtype=float)
+    symbols = [sympy.symbols(f"{name}:{asked.model.nv}", real=True) for name in asked.inputs]
+    results = [sympy.sympify(x) for x in asked(*symbols)]
+    numbers = [
+        dict(zip(flat(symbols), state, strict=True)) for state in asked.states.reshape(2, -1)
+    ]
+    return np.array([[float(x.xreplace(n)) for x in results] for n in numbers])
 
 
 def on_casadi(asked: Asked) -> np.ndarray:
-    symbols = [casadi.SX.sym(name, 3) for name in "qva"[: len(asked.states)]]
+    symbols = [casadi.SX.sym(name, asked.model.nv) for name in asked.inputs]
     results = casadi.vertcat(*asked(*map(casadi.vertsplit, symbols)))
     function = casadi.Function("f", symbols, [results])
-    return np.array([function(*state) for state in np.swapaxes(asked.states, 0, 1)])[..., 0]
+    return np.array([function(*state) for state in asked.states])[..., 0]
 
 
 def on_jax(asked: Asked) -> np.ndarray:
-    return np.asarray(_jax(asked)(*asked.states))
+    return np.array([jnp.stack(asked(*state)) for state in jnp.asarray(asked.states)])
 
 
 def on_jax_compiled(asked: Asked) -> np.ndarray:
-    return np.asarray(jax.jit(_jax(asked))(*asked.states))
-
-
-def _jax(asked: Asked) -> Any:
-    def function(*states: jax.Array) -> jax.Array:
-        columns = asked(*(jnp.asarray(x).T for x in states))
-        return jnp.stack([jnp.broadcast_to(x, 2) for x in columns], axis=1)
-
-    return function
+    function = jax.jit(lambda *state: jnp.stack(asked(*state)))
+    return np.array([function(*state) for state in asked.states])
 
 
 def compiled(asked: Asked, dtype: str = "float64") -> np.ndarray:
-    kernel = Robot(MODEL).kernel(
+    kernel = Robot(asked.model).kernel(
         asked.quantity, formulation=asked.formulation, frame=asked.frame, dtype=dtype
     )
-    results = kernel(*asked.states.astype(dtype))
+    results = kernel(*np.swapaxes(asked.states, 0, 1).astype(dtype))
     parts = results if isinstance(results, tuple) else (results,)
     assert {x.dtype.name for x in parts} == {dtype}
     return np.concatenate([x.reshape(2, -1) for x in parts], axis=1)
@@ -111,8 +113,10 @@ KINDS = [
 
 @pytest.fixture(autouse=True)
 def _double_precision_in_jax():
-    with jax.enable_x64(True):
-        yield
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -121,15 +125,15 @@ def _double_precision_in_jax():
     [(name, f) for name, asked in QUANTITIES.items() for f in asked.formulations],
 )
 def test_every_equation_gives_the_same_on_every_kind_of_scalar(quantity, formulation, kind):
-    asked = Asked(quantity, formulation)
+    asked = Asked(CHAIN if kind is on_sympy else MODEL, quantity, formulation)
     expected = on_floats(asked)
-    tolerance = CLOSE["float32" if kind is compiled_in_float32 else "float64"]
+    tolerance = CLOSE_IN_FLOAT32 if kind is compiled_in_float32 else CLOSE
     np.testing.assert_allclose(
         kind(asked), expected, rtol=0, atol=tolerance * np.abs(expected).max()
     )
 
 
-def test_the_robot_of_these_tests_has_all_that_a_robot_can_have():
+def test_the_robot_asked_has_all_that_a_robot_can_have():
     assert {joint.kind for joint in MODEL.joints} == {"revolute", "prismatic"}
     assert len({body.parent for body in MODEL.bodies}) < len(MODEL.bodies)  # it branches
     assert len(MODEL.frames) > 1 + len(MODEL.bodies)  # a link is welded on

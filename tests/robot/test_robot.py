@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -296,8 +298,9 @@ def test_a_payload_that_cannot_be_is_refused(robot):
 def test_gravity_is_a_choice(robot, states):
     weightless = robot.with_gravity((0, 0, 0))
     assert not weightless.gravity(states[0]).any()
-    with pytest.raises(appell.InputError, match="three finite numbers"):
-        robot.with_gravity((0, 0))
+    for wrong in ((0, 0), 9.81, "down", (0, 0, np.nan), None):
+        with pytest.raises(appell.ModelError, match=r"three numbers|finite"):
+            robot.with_gravity(wrong)
 
 
 def test_a_joint_that_moves_nothing_is_named():
@@ -330,3 +333,105 @@ def test_selfcheck_holds_for_every_robot_of_the_library():
     for name in ("puma560", "stanford_arm", "two_link", "planar_chain", "random_tree"):
         failed = [check for check in appell.load(name).selfcheck(states=20) if not check.passed]
         assert not failed, name
+
+
+# What others found by trying
+
+
+@pytest.mark.parametrize("n", [50, 20_000])
+def test_out_may_overlap_the_inputs_in_any_way(robot, n):
+    """Large batches are cut among threads: an output must not overtake another's input."""
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, n, 6))
+    expected = robot.inverse_dynamics(q, v, a)
+    shifted = np.zeros((n + 1, 6))
+    shifted[:-1] = q
+    robot.inverse_dynamics(shifted[:-1], v, a, out=shifted[1:])
+    np.testing.assert_array_equal(shifted[1:], expected)
+    backwards = q[::-1].copy()
+    robot.inverse_dynamics(backwards[::-1], v, a, out=backwards)
+    np.testing.assert_array_equal(backwards, expected)
+
+
+def test_friction_is_taken_before_out_overwrites_the_speeds(states):
+    model = appell.load("puma560").model
+    joints = tuple(replace(j, viscous=2.0) for j in model.joints)
+    bodies = tuple(replace(b, joint=j) for b, j in zip(model.bodies, joints, strict=True))
+    robot = appell.Robot(replace(model, bodies=bodies, joints=joints))
+    q, v, a = states
+    expected = robot.inverse_dynamics(q, v, a, friction=True)
+    robot.inverse_dynamics(q, v, a, friction=True, out=v)
+    np.testing.assert_array_equal(v, expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_may_fork_while_a_thread_compiles():
+    robot = appell.load("random_tree", n=12, seed=987)
+    compiling = threading.Thread(target=lambda: robot.mass_matrix(np.zeros(12)))
+    compiling.start()
+    child = multiprocessing.get_context("fork").Process(target=lambda: robot.gravity(np.zeros(12)))
+    child.start()
+    child.join(timeout=120)
+    compiling.join()
+    assert child.exitcode == 0
+
+
+def test_threads_may_be_set_while_others_compute(robot):
+    many = np.zeros((30_000, 6))
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(robot.inverse_dynamics, many, many, many) for _ in range(24)]
+        for n in range(24):
+            appell.set_threads(1 + n % 4)
+        results = [job.result() for job in jobs]
+    appell.set_threads()
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_an_argument_given_under_both_its_names_is_refused(robot):
+    z = np.zeros(6)
+    with pytest.raises(appell.InputError, match="v is given twice, as v and as qd"):
+        robot.inverse_dynamics(z, z, z, qd=z)
+    with pytest.raises(appell.InputError, match="a is given twice, as a and as qdd"):
+        robot.regressor(z, z, z, qdd=z)
+
+
+def test_defaults_of_a_kernel_cannot_be_changed_by_accident(robot):
+    kernel = robot.kernel("gravity", parameters="mass")
+    with pytest.raises(ValueError, match="read-only"):
+        kernel.defaults["mass"][:] = 0
+
+
+def test_masked_arrays_are_refused(robot):
+    masked = np.ma.array(np.zeros(6), mask=[1, 0, 0, 0, 0, 0])
+    with pytest.raises(appell.InputError, match="masked"):
+        robot.gravity(masked)
+
+
+def test_kernels_travel_by_pickle(robot, states):
+    kernel = robot.kernel("inverse_dynamics", dtype="float32", regroup=False)
+    again = pickle.loads(pickle.dumps(kernel))
+    np.testing.assert_array_equal(again(*states), kernel(*states))
+
+
+@pytest.mark.parametrize(
+    ("misuse", "message"),
+    [
+        (lambda r, z: appell.Robot("puma560"), "appell.load"),
+        (lambda r, z: r.kernel("gravity", frame="link1"), "asked of no frame"),
+        (lambda r, z: r.operations("gravity", frame="link1"), "asked of no frame"),
+        (lambda r, z: r.kernel("gravity", dtype="nonsense"), "float64 and float32"),
+        (lambda r, z: r.kernel("gravity", parameters=3), "expected a name"),
+        (lambda r, z: r.kernel("gravity", wrt=3), "expected a name"),
+        (lambda r, z: r.forward_dynamics(z, z, None, friction=True), "tau is missing"),
+        (lambda r, z: r.forward_dynamics(z, z, "abc", friction=True), "tau has dtype"),
+        (lambda r, z: r.forward_kinematics(z, frame=["link1"]), "no frame"),
+        (lambda r, z: r.gravity(np.zeros((20_000, 6)), out=[1.0]), r"got list; expected arrays"),
+        (lambda r, z: r.selfcheck(1.5), "whole number"),
+        (lambda r, z: r.selfcheck(5, seed=-1), "whole number"),
+    ],
+)
+def test_misuse_is_answered_with_a_cure(robot, misuse, message):
+    with pytest.raises(appell.InputError, match=message):
+        misuse(robot, np.zeros(6))
+    with pytest.raises(appell.ModelError, match="expected numbers"):
+        robot.with_payload("heavy")

@@ -40,7 +40,7 @@ def test_toml_says_the_same_as_json(tmp_path):
     [
         ({"spead": 0.1}, "spead: no such entry; did you mean 'speed'?"),
         ({"colour": "red"}, "colour: no such entry; expected robot, start"),
-        ({"speed": -0.1}, "speed = -0.1: Input should be greater than 0"),
+        ({"speed": -0.1}, "speed = -0.1: Input should be greater than or equal to 0.000001"),
         ({"speed": "fast"}, 'speed = "fast": Input should be a valid number'),
         ({"samples": 3}, "samples = 3: Input should be greater than or equal to 11"),
         ({"samples": 20.5}, "samples = 20.5: Input should be a valid integer"),

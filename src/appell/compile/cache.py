@@ -30,10 +30,10 @@ class CacheWarning(UserWarning):
 def folder() -> Path | None:
     """Where object code is kept: $APPELL_CACHE, or the user's cache; None where it is 'off'."""
     chosen = os.environ.get("APPELL_CACHE")
-    if chosen == "off":
+    if chosen and chosen.lower() == "off":
         return None
     try:
-        place = Path(chosen) if chosen else _users_caches() / "appell" / "kernels"
+        place = Path(chosen).resolve() if chosen else _users_caches() / "appell" / "kernels"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_shared(place)
     except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home
@@ -69,7 +69,10 @@ def fetch(name: str) -> tuple[dict[str, Any], bytes] | None:
     header, _, code = content.partition(b"\n")
     with contextlib.suppress(OSError):
         os.utime(path)
-    return json.loads(header), code
+    try:
+        return json.loads(header), code
+    except ValueError:
+        return None
 
 
 def store(name: str, header: dict[str, Any], code: bytes) -> None:
@@ -99,7 +102,8 @@ def clear() -> None:
     place = folder()
     if place is not None:
         for path in place.iterdir():
-            path.unlink(missing_ok=True)
+            if path.is_file():
+                path.unlink(missing_ok=True)
 
 
 def _users_caches() -> Path:

@@ -36,10 +36,14 @@ class Kernel:
         identity: tuple[Any, ...] = (),
         defaults: Mapping[str, Any] | None = None,
         doc: str = "",
+        origin: tuple[Any, ...] | None = None,
     ) -> None:
         self.name, self.dtype = name, np.dtype(dtype)
         self.inputs = dict(inputs)
+        self.origin = origin  # the function and arguments that make it again
         self.defaults = dict(defaults or {})
+        for values in self.defaults.values():
+            values.flags.writeable = False
         start = perf_counter()
         known = cache.key(name, dtype, self.inputs, machine(), *identity)
         found = cache.fetch(known)
@@ -58,6 +62,11 @@ class Kernel:
         )  # fmt: skip
         self.seconds_to_compile = perf_counter() - start
 
+    def __reduce__(self) -> Any:
+        if self.origin is None:
+            raise TypeError("only the kernels of a robot can be pickled")
+        return self.origin
+
     def single(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A function for one state at a time, faster than the kernel itself; what is not one
         state of this kernel's dtype goes to ``otherwise``."""
@@ -70,9 +79,7 @@ class Kernel:
         return function
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
-        values = self._bound(arguments, named)
-        if self.dtype == np.float32:
-            values = [_single(x) for x in values]
+        values = [self._plain(x) for x in self._bound(arguments, named)]
         try:
             if self._deep:
                 return self._unfolded(values, out)
@@ -80,7 +87,7 @@ class Kernel:
                 return self._ufunc(*values)
             return in_threads(self._ufunc, values, out, list(self.inputs.values()))
         except (TypeError, ValueError) as problem:
-            raise self._explained(values, out, problem) from None
+            raise self.explained(values, out, problem) from None
 
     def _unfolded(self, values: list[Any], out: Any) -> Any:
         """Outputs of three axes and more, which compiled code writes as one."""
@@ -100,6 +107,21 @@ class Kernel:
         core = ", ".join(f"{k}{list(s)}" for k, s in self.inputs.items())
         made = ", ".join(f"{k}{list(s)}" for k, s in self.outputs.items())
         return f"<kernel {self.name}({core}) -> {made}, {self.dtype}, {self.steps} steps>"
+
+    def _plain(self, x: Any) -> Any:
+        """An argument as an array that is nothing more, in float32 for a kernel of float32."""
+        if x is None or (type(x) is np.ndarray and self.dtype == np.float64):
+            return x
+        if isinstance(x, np.ma.MaskedArray):
+            raise InputError(f"{self.name}: masked arrays are not taken; fill them with numbers.")
+        try:
+            array = np.asarray(x)
+        except ValueError:  # ragged; explained when NumPy refuses it
+            return x
+        if self.dtype == np.float32 and array.dtype.kind in "fiub":
+            with np.errstate(over="ignore"):
+                return array.astype(np.float32, copy=False)
+        return array
 
     def _bound(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         """Arguments in order, with the robot's own values for parameters that are not given."""
@@ -121,7 +143,7 @@ class Kernel:
             )
         return [values[name] for name in names]
 
-    def _explained(self, values: list[Any], out: Any, problem: Exception) -> Exception:
+    def explained(self, values: list[Any], out: Any, problem: Exception) -> Exception:
         """Why NumPy refused, in terms of the robot."""
         leading = []
         for (name, shape), value in zip(self.inputs.items(), values, strict=True):
@@ -155,14 +177,17 @@ class Kernel:
                 "each must be equal or one."
             )
         if out is not None:
-            return InputError(f"{self.name}: out= does not fit: {problem}")
+            return InputError(f"{self.name}: out= does not fit: {self._misfit(leading, out)}.")
         return problem
 
-
-def _single(x: Any) -> Any:
-    """Real numbers of any precision as float32."""
-    array = np.asarray(x)
-    return array.astype(np.float32, copy=False) if array.dtype.kind in "fiub" else array
+    def _misfit(self, leading: list[tuple[str, Shape]], out: Any) -> str:
+        batch = np.broadcast_shapes(*(axes for _, axes in leading))
+        wanted = [f"{batch + shape}" for shape in self.outputs.values()]
+        given = out if isinstance(out, tuple) else (out,)
+        shown = [
+            f"{x.dtype} {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__ for x in given
+        ]
+        return f"got {', '.join(shown)}; expected arrays of {self.dtype}, {', '.join(wanted)}"
 
 
 def _expected(shape: Shape) -> str:

@@ -2,27 +2,27 @@
 
 ``body`` computes ``lanes`` states whose rows lie one after another in memory, as
 users have them, (N, n) in C order; rows are turned into lanes, four by four, in
-registers. ``loop`` is the inner loop of a NumPy gufunc: it hands contiguous rows
-to ``body`` as they are, and copies rows with other strides, and the last few,
-through a small buffer.
+registers. A long tape is cut into several functions, one after another, which leave
+each other values in a small memory: the time to compile it then grows with its
+length and not with its square.
 """
 
 from __future__ import annotations
 
-import platform
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from appell.compile.entry import emit_call
-from appell.compile.gufunc import core
+from appell.compile.loop import emit_loop
 from appell.compile.tape import Step, Tape
 from appell.compile.trigonometry import Trigonometry, far_function
 
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
-_ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 31  # C's fenv.h
 _INTRINSICS = {"sqrt": "sqrt", "abs": "fabs"}
+_PART, _WINDOWS = 800, 60  # steps in a function, and windows of four outputs
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,8 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
     real = FLOATS[dtype]
     parts = [
         _Body(tape, real, lanes).text(),
-        _loop(tape, real, lanes),
+        emit_loop(tape, real, lanes),
         emit_call(tape, real, lanes),
-        _copy(real, "pack"),
-        _copy(real, "unpack"),
-        _fill(real, lanes),
         far_function(real.name, lanes),
         _declarations(real, lanes),
     ]
@@ -65,34 +62,53 @@ class _Body:
     def __init__(self, tape: Tape, real: Float, lanes: int) -> None:
         self.tape, self.real, self.lanes = tape, real, lanes
         self.vector = f"<{lanes} x {real.name}>"
-        self.lines: list[str] = []
-        self.names: dict[int, str] = {}
+        self.align = lanes * real.size
         self.constants: dict[str, int] = {}
-        self.loaded: dict[tuple[int, int], str] = {}
+        self.plan = _Plan(tape)
         self.fresh = 0
 
     def text(self) -> str:
-        tape = self.tape
-        operands = [f"ptr noalias readonly %i{k}" for k in range(len(tape.inputs))]
-        operands += [f"ptr noalias %o{k}" for k in range(len(tape.outputs))]
+        operands = [f"ptr noalias readonly %i{k}" for k in range(len(self.tape.inputs))]
+        operands += [f"ptr noalias %o{k}" for k in range(len(self.tape.outputs))]
         operands.append("ptr %functions")
-        self.lines.append(f"define internal void @body({', '.join(operands)}) noinline {{")
-        self.lines.append("entry:")
-        self.trigonometry = Trigonometry(self)
-        levels = _trig_levels(tape.steps)
-        angles = [
-            s.a for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1
+        signature = ", ".join(operands)
+        if len(self.plan.parts) == 1:
+            whole = self.part(0, f"@body({signature})")
+            return "\n".join([self.pool(), *whole])
+        parts = [
+            "\n".join(self.part(k, f"@part{k}({signature}, ptr %kept)"))
+            for k in range(len(self.plan.parts))
         ]
-        angles = list(dict.fromkeys(angles))
-        for place in _cone(tape.steps, angles):
+        arguments = ", ".join("ptr " + operand.split()[-1] for operand in operands)
+        return "\n".join(
+            [
+                self.pool(),
+                *parts,
+                f"define internal void @body({signature}) noinline {{",
+                f"  %kept = alloca [{self.plan.room} x {self.vector}], align {self.align}",
+                *(f"  call void @part{k}({arguments}, ptr %kept)" for k in range(len(parts))),
+                "  ret void\n}",
+            ]
+        )
+
+    def part(self, number: int, signature: str) -> list[str]:
+        """One function; the first also computes the sines and cosines that need no others."""
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self.loaded: dict[tuple[int, int], str] = {}
+        self.trigonometry = Trigonometry(self)
+        self.lines.append(f"define internal void {signature} noinline {{")
+        self.lines.append("entry:")
+        for place in self.plan.before_angles if number == 0 else ():
             self.step(place)
-        self.trigonometry.group(angles, self.unread())
-        for place in range(len(tape.steps)):
+        if number == 0:
+            self.trigonometry.group(self.plan.angles, self.unread())
+        for place in self.plan.parts[number]:
             self.step(place)
-        for k, (shape, places) in enumerate(zip(tape.outputs.values(), tape.results, strict=True)):
-            self.store(k, prod(shape), [self.value(place) for place in places])
+        for window in self.plan.windows[number]:
+            self.store(window)
         self.lines.append("  ret void\n}")
-        return "\n".join([self.pool(), *self.lines])
+        return self.lines
 
     def new(self, expression: str) -> str:
         name = f"%x{self.fresh}"
@@ -104,45 +120,62 @@ class _Body:
         """A constant in all lanes, read from memory where it is used: the instruction that uses
         it reads it, too."""
         number = self.constants.setdefault(self.real.constant(x), len(self.constants))
-        align = self.lanes * self.real.size
-        return self.new(f"load {self.vector}, ptr @constant{number}, align {align}")
+        return self.new(
+            f"load {self.vector}, ptr @constant{number}, align {self.align}, !invariant.load !1"
+        )
 
     def pool(self) -> str:
         """The constants, once each."""
         return "\n".join(
             f"@constant{number} = internal constant {self.vector} splat ({self.real.name} {x}), "
-            f"align {self.lanes * self.real.size}"
+            f"align {self.align}"
             for x, number in self.constants.items()
         )
 
     def value(self, place: int) -> str:
-        """The name of a step's value, which is there already."""
-        op, a, _ = self.tape.steps[place]
-        return self.splat(a) if op == "constant" else self.names[place]
+        """The name of a step's value; one that another function computed is read from memory."""
+        op, a, b = self.tape.steps[place]
+        if op == "constant":
+            return self.splat(a)
+        if place not in self.names:
+            self.names[place] = (
+                self.input(a, b)
+                if op == "input"
+                else self.new(f"load {self.vector}, ptr {self.slot(place)}, align {self.align}")
+            )
+        return self.names[place]
+
+    def slot(self, place: int) -> str:
+        return self.at("%kept", self.plan.slots[place] * self.lanes)
 
     def step(self, place: int) -> None:
-        op, a, b = self.tape.steps[place]
-        if place in self.names or op == "constant":
+        """Compute a value, and keep it if another function will ask for it."""
+        if place in self.names or self.tape.steps[place].op in ("constant", "input"):
             return
+        self.names[place] = self.computed(place)
+        if place in self.plan.slots:
+            self.lines.append(
+                f"  store {self.vector} {self.names[place]}, ptr {self.slot(place)}, "
+                f"align {self.align}"
+            )
+
+    def computed(self, place: int) -> str:
+        op, a, b = self.tape.steps[place]
         V = self.vector
-        if op == "input":
-            self.names[place] = self.input(a, b)
-        elif op in _OPERATORS:
-            x, y = self.value(a), self.value(b)
-            self.names[place] = self.new(f"{_OPERATORS[op]} contract {V} {x}, {y}")
-        elif op == "neg":
-            self.names[place] = self.new(f"fneg {V} {self.value(a)}")
-        elif op == "inv":
-            self.names[place] = self.new(f"fdiv {V} {self.splat(1.0)}, {self.value(a)}")
-        elif op in ("sin", "cos"):
+        if op in _OPERATORS:
+            return self.new(f"{_OPERATORS[op]} contract {V} {self.value(a)}, {self.value(b)}")
+        if op == "neg":
+            return self.new(f"fneg {V} {self.value(a)}")
+        if op == "inv":
+            return self.new(f"fdiv {V} {self.splat(1.0)}, {self.value(a)}")
+        if op in ("sin", "cos"):
             if (op, a) not in self.trigonometry.known:
                 self.trigonometry.group([a], [])
-            self.names[place] = self.trigonometry.known[op, a]
-        elif op == "sign":
-            self.names[place] = self.sign(self.value(a))
-        else:
-            function = f"@llvm.{_INTRINSICS[op]}.v{self.lanes}{self.real.suffix}"
-            self.names[place] = self.new(f"call {V} {function}({V} {self.value(a)})")
+            return self.trigonometry.known[op, a]
+        if op == "sign":
+            return self.sign(self.value(a))
+        function = f"@llvm.{_INTRINSICS[op]}.v{self.lanes}{self.real.suffix}"
+        return self.new(f"call {V} {function}({V} {self.value(a)})")
 
     def sign(self, x: str) -> str:
         """-1 or 1, or x itself where it is zero or no number."""
@@ -195,9 +228,11 @@ class _Body:
         for j, column in enumerate(columns):
             self.loaded.setdefault((operand, first + j), self.joined(column))
 
-    def store(self, operand: int, width: int, values: Sequence[str]) -> None:
-        """Rows of an output from its columns over the lanes."""
+    def store(self, window: _Window) -> None:
+        """Up to four elements of an output's rows, from their values over the lanes."""
+        operand, width, first, places = window
         T, size = self.real.name, self.real.size
+        values = [self.value(place) for place in places]
         if width == 1:
             self.lines.append(f"  store {self.vector} {values[0]}, ptr %o{operand}, align {size}")
             return
@@ -208,16 +243,11 @@ class _Body:
                     one = self.new(f"extractelement {self.vector} {x}, i32 {lane}")
                     self.lines.append(f"  store {T} {one}, ptr {at}, align {size}")
             return
-        for start in range(0, width, 4):
-            first = min(start, width - 4)
-            for group in range(0, self.lanes, 4):
-                quarter = [
-                    self.shuffle(self.lanes, x, x, range(group, group + 4))
-                    for x in values[first : first + 4]
-                ]
-                for lane, row in enumerate(self.transposed(quarter), start=group):
-                    at = self.at(f"%o{operand}", lane * width + first)
-                    self.lines.append(f"  store <4 x {T}> {row}, ptr {at}, align {size}")
+        for group in range(0, self.lanes, 4):
+            quarter = [self.shuffle(self.lanes, x, x, range(group, group + 4)) for x in values]
+            for lane, row in enumerate(self.transposed(quarter), start=group):
+                at = self.at(f"%o{operand}", lane * width + first)
+                self.lines.append(f"  store <4 x {T}> {row}, ptr {at}, align {size}")
 
     def at(self, pointer: str, elements: int) -> str:
         if elements == 0:
@@ -255,6 +285,82 @@ class _Body:
         return self.new(f"shufflevector {kind} {x}, {kind} {y}, <{len(mask)} x i32> <{chosen}>")
 
 
+class _Window(NamedTuple):
+    """Elements of an output's row that are written together."""
+
+    operand: int
+    width: int  # of the row
+    first: int
+    places: Sequence[int]
+
+
+class _Plan:
+    """Which function computes what, and where values wait that another one needs."""
+
+    def __init__(self, tape: Tape) -> None:
+        levels = _trig_levels(tape.steps)
+        early = [k for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1]
+        self.angles = list(dict.fromkeys(tape.steps[k].a for k in early))
+        self.before_angles = _cone(tape.steps, self.angles)
+        done = {*self.before_angles, *early}
+        later = [k for k in range(len(tape.steps)) if k not in done]
+        cuts = range(0, max(len(later), 1), _PART)
+        self.parts = [later[k : k + _PART] for k in cuts]
+        self.parts[0] = [*early, *self.parts[0]]
+        home = {place: n for n, part in enumerate(self.parts) for place in part}
+        home |= dict.fromkeys(self.before_angles, 0)
+        self.windows: list[list[_Window]] = [[] for _ in self.parts]
+        last_use = dict(home)
+        for window in _windows(tape):
+            at = self._assign(window, max(home[place] for place in window.places))
+            for place in window.places:
+                last_use[place] = max(last_use[place], at)
+        for place, (op, a, b) in enumerate(tape.steps):
+            for used in (a, b) if op not in ("constant", "input") else ():
+                if used is not None:
+                    last_use[used] = max(last_use[used], home[place])
+        self.slots, self.room = self._slots(tape, home, last_use)
+
+    def _assign(self, window: _Window, earliest: int) -> int:
+        """Let the first function write a window that can and is not full."""
+        at = earliest
+        while len(self.windows[at]) >= _WINDOWS:
+            at += 1
+            if at == len(self.parts):
+                self.parts.append([])
+                self.windows.append([])
+        self.windows[at].append(window)
+        return at
+
+    def _slots(
+        self, tape: Tape, home: dict[int, int], last_use: dict[int, int]
+    ) -> tuple[dict[int, int], int]:
+        """A place in memory for each value that outlives its function; they are used again."""
+        slots: dict[int, int] = {}
+        free: list[int] = []
+        ending: list[list[int]] = [[] for _ in self.parts]
+        room = 0
+        for number in range(len(self.parts)):
+            places = self.parts[number] if number else [*self.before_angles, *self.parts[0]]
+            for place in places:
+                if tape.steps[place].op in ("constant", "input") or last_use[place] == number:
+                    continue
+                slots[place] = free.pop() if free else room
+                room += slots[place] == room
+                ending[last_use[place]].append(slots[place])
+            free += ending[number]
+        return slots, room
+
+
+def _windows(tape: Tape) -> Iterator[_Window]:
+    """Outputs in groups of four neighbours."""
+    for k, (shape, places) in enumerate(zip(tape.outputs.values(), tape.results, strict=True)):
+        width = prod(shape)
+        for start in range(0, width, 4):
+            first = max(0, min(start, width - 4))
+            yield _Window(k, width, first, places[first : first + 4])
+
+
 def _trig_levels(steps: Sequence[Step]) -> list[int]:
     """How many sines and cosines stand on the longest way to each step."""
     levels: list[int] = []
@@ -281,188 +387,6 @@ def _cone(steps: Sequence[Step], places: Sequence[int]) -> list[int]:
             if b is not None:
                 stack.append(b)
     return sorted(needed)
-
-
-def _loop(tape: Tape, real: Float, lanes: int) -> str:
-    """The gufunc's inner loop: char **args, intp *dims, intp *steps, void *data."""
-    shapes = [core(shape) for shape in (*tape.inputs.values(), *tape.outputs.values())]
-    n_in, n_all = len(tape.inputs), len(shapes)
-    head: list[str] = []
-    work: list[str] = []
-    after: list[str] = []
-    axis = n_all
-    for k, shape in enumerate(shapes):
-        width = prod(shape)
-        row = width * real.size
-        d0, d1 = (*shape, 1, 1)[:2]
-        head += [
-            f"%base{k}.at = getelementptr ptr, ptr %args, i64 {k}",
-            f"%base{k} = load ptr, ptr %base{k}.at",
-            *_stride(f"%step{k}", k),
-            *_core_stride(f"%s0.{k}", axis, len(shape) > 0, real),
-            *_core_stride(f"%s1.{k}", axis + 1, len(shape) > 1, real),
-            f"%tight0.{k} = icmp eq i64 %step{k}, {row}",
-            f"%tight1.{k} = icmp eq i64 %s0.{k}, {d1 * real.size}",
-            f"%tight2.{k} = icmp eq i64 %s1.{k}, {real.size}",
-            f"%tight3.{k} = and i1 %tight0.{k}, %tight1.{k}",
-            f"%tight{k} = and i1 %tight3.{k}, %tight2.{k}",
-            f"%buffer{k} = alloca [{lanes * width} x {real.name}], align 64",
-        ]  # fmt: skip
-        axis += len(shape)
-        strides = f"i64 %step{k}, i64 {d0}, i64 %s0.{k}, i64 {d1}, i64 %s1.{k}"
-        work += [
-            f"  %moved{k} = mul i64 %k, %step{k}",
-            f"  %at{k} = getelementptr i8, ptr %base{k}, i64 %moved{k}",
-            f"  %direct{k} = and i1 %full, %tight{k}",
-            f"  %row{k} = select i1 %direct{k}, ptr %at{k}, ptr %buffer{k}",
-        ]
-        move = "pack" if k < n_in else "unpack"
-        (work if k < n_in else after).extend(
-            [
-                f"  br i1 %direct{k}, label %next{k}, label %copy{k}",
-                f"copy{k}:",
-                *(
-                    [
-                        f"  br i1 %full, label %pack{k}, label %fill{k}",
-                        f"fill{k}:",
-                        f"  call void @pack(ptr %buffer{k}, ptr %at{k}, i64 1, {strides})",
-                        f"  call void @fill(ptr %buffer{k}, ptr %buffer{k}, i64 {width})",
-                        f"  br label %pack{k}",
-                        f"pack{k}:",
-                    ]
-                    if k < n_in
-                    else []
-                ),
-                f"  call void @{move}(ptr %buffer{k}, ptr %at{k}, i64 %count, {strides})",
-                f"  br label %next{k}",
-                f"next{k}:",
-            ]
-        )
-    rows = ", ".join(f"ptr %row{k}" for k in range(n_all))
-    return "\n".join(
-        [
-            "define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {",
-            "entry:",
-            "  %n = load i64, ptr %dims",
-            *(f"  {line}" for line in head),
-            "  br label %loop",
-            "loop:",
-            "  %k = phi i64 [0, %entry], [%k.next, %latch]",
-            "  %left = sub i64 %n, %k",
-            "  %done = icmp sle i64 %left, 0",
-            "  br i1 %done, label %exit, label %work",
-            "work:",
-            f"  %full = icmp sge i64 %left, {lanes}",
-            f"  %count = select i1 %full, i64 {lanes}, i64 %left",
-            *work,
-            f"  call void @body({rows}, ptr %data)",
-            *after,
-            "  br label %latch",
-            "latch:",
-            f"  %k.next = add i64 %k, {lanes}",
-            "  br label %loop",
-            "exit:",
-            # Lanes that are thrown away raise flags: NumPy is not to warn of them.
-            "  %clear.at = getelementptr ptr, ptr %data, i64 2",
-            "  %clear = load ptr, ptr %clear.at",
-            f"  call i32 %clear(i32 {_ALL_EXCEPTIONS})",
-            "  ret void",
-            "}",
-        ]
-    )
-
-
-def _stride(name: str, index: int) -> list[str]:
-    return [
-        f"{name}.at = getelementptr i64, ptr %steps, i64 {index}",
-        f"{name} = load i64, ptr {name}.at",
-    ]
-
-
-def _core_stride(name: str, index: int, there: bool, real: Float) -> list[str]:
-    return _stride(name, index) if there else [f"{name} = add i64 0, {real.size}"]
-
-
-def _copy(real: Float, name: str) -> str:
-    """Rows of up to two core dimensions to (pack) or from (unpack) a contiguous buffer."""
-    source, target = ("%far", "%near") if name == "pack" else ("%near", "%far")
-    return f"""
-define internal void @{name}(ptr %buffer, ptr %rows, i64 %count, i64 %step,
-    i64 %d0, i64 %s0, i64 %d1, i64 %s1) noinline {{
-entry:
-  br label %row
-row:
-  %r = phi i64 [0, %entry], [%r.next, %row.end]
-  %to = phi ptr [%buffer, %entry], [%to.i, %row.end]
-  %r.done = icmp sge i64 %r, %count
-  br i1 %r.done, label %exit, label %line
-line:
-  %i = phi i64 [0, %row], [%i.next, %line.end]
-  %to.i = phi ptr [%to, %row], [%to.j, %line.end]
-  %i.done = icmp sge i64 %i, %d0
-  br i1 %i.done, label %row.end, label %item
-item:
-  %j = phi i64 [0, %line], [%j.next, %item.next]
-  %to.j = phi ptr [%to.i, %line], [%to.next, %item.next]
-  %j.done = icmp sge i64 %j, %d1
-  br i1 %j.done, label %line.end, label %item.next
-item.next:
-  %a = mul i64 %r, %step
-  %b = mul i64 %i, %s0
-  %c = mul i64 %j, %s1
-  %ab = add i64 %a, %b
-  %abc = add i64 %ab, %c
-  %far = getelementptr i8, ptr %rows, i64 %abc
-  %near = getelementptr i8, ptr %to.j, i64 0
-  %x = load {real.name}, ptr {source}, align 1
-  store {real.name} %x, ptr {target}, align 1
-  %to.next = getelementptr i8, ptr %to.j, i64 {real.size}
-  %j.next = add i64 %j, 1
-  br label %item
-line.end:
-  %i.next = add i64 %i, 1
-  br label %line
-row.end:
-  %r.next = add i64 %r, 1
-  br label %row
-exit:
-  ret void
-}}"""
-
-
-def _fill(real: Float, lanes: int) -> str:
-    """``copy`` a row; ``fill`` all lanes with one, so that those that no state uses compute
-    nothing that could overflow."""
-    return f"""
-define internal void @copy(ptr %to, ptr %from, i64 %n) noinline {{
-entry:
-  br label %next
-next:
-  %i = phi i64 [0, %entry], [%more, %next]
-  %a = getelementptr {real.name}, ptr %from, i64 %i
-  %b = getelementptr {real.name}, ptr %to, i64 %i
-  %x = load {real.name}, ptr %a
-  store {real.name} %x, ptr %b
-  %more = add i64 %i, 1
-  %go = icmp slt i64 %more, %n
-  br i1 %go, label %next, label %exit
-exit:
-  ret void
-}}
-define internal void @fill(ptr %buffer, ptr %row, i64 %n) noinline {{
-entry:
-  br label %lane
-lane:
-  %i = phi i64 [0, %entry], [%next, %lane]
-  %offset = mul i64 %i, %n
-  %at = getelementptr {real.name}, ptr %buffer, i64 %offset
-  call void @copy(ptr %at, ptr %row, i64 %n)
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, {lanes}
-  br i1 %more, label %lane, label %exit
-exit:
-  ret void
-}}"""
 
 
 def _declarations(real: Float, lanes: int) -> str:

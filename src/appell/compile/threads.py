@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 _SHARE = 4096  # states worth handing to another thread
+_MOST = 1024
 
 _wanted: int | None = None
 _pool: ThreadPoolExecutor | None = None
@@ -25,12 +27,16 @@ _pool: ThreadPoolExecutor | None = None
 def set_threads(n: int | None = None) -> None:
     """Use n threads for large batches; all cores without an argument."""
     global _wanted
-    if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
-        raise InputError(f"set_threads({n!r}): expected a whole number of at least 1, or nothing.")
-    _wanted = n
-    if _pool is not None:
-        _pool.shutdown(wait=False)
-    _forget_pool()
+    try:
+        wanted = None if n is None or isinstance(n, bool) else index(n)
+    except TypeError:
+        wanted = 0
+    if isinstance(n, bool) or (wanted is not None and not 1 <= wanted <= _MOST):
+        raise InputError(
+            f"set_threads({n!r}): expected a whole number from 1 to {_MOST}, or nothing."
+        )
+    _wanted = wanted
+    _forget_pool()  # batches that use it keep it until they are done
 
 
 def threads() -> int:
@@ -53,14 +59,16 @@ def in_threads(
         *(x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=True))
     )
     states = prod(batch)
-    parts = min(batch[0] if batch else 1, states // _SHARE, 4 * workers)
-    if parts < 2:
+    axis = int(np.argmax(batch)) if batch else 0
+    parts = min(batch[axis] if batch else 1, states // _SHARE, 4 * workers)
+    given = out if out is None or isinstance(out, tuple) else (out,)
+    if parts < 2 or (given is not None and _overlap(arrays, given)):
+        # NumPy itself copies inputs that an output overlaps.
         return function(*arrays) if out is None else function(*arrays, out=out)
     whole = [
         np.broadcast_to(x, batch + x.shape[x.ndim - len(core) :])
         for x, core in zip(arrays, cores, strict=True)
     ]
-    given = out if out is None or isinstance(out, tuple) else (out,)
     if given is None:
         probe = function(*(x[:0] for x in whole))
         many = isinstance(probe, tuple)
@@ -72,14 +80,23 @@ def in_threads(
         for y in given:
             if y.shape[: len(batch)] != batch:
                 raise ValueError(f"its shape {y.shape} does not start with the batch's {batch}")
-    edges = [batch[0] * k // parts for k in range(parts + 1)]
+    edges = [batch[axis] * k // parts for k in range(parts + 1)]
 
     def share(k: int) -> None:
-        cut = slice(edges[k], edges[k + 1])
+        cut = (*[slice(None)] * axis, slice(edges[k], edges[k + 1]))
         function(*(x[cut] for x in whole), out=tuple(y[cut] for y in given))
 
     list(_workers(workers).map(share, range(parts)))
     return given if many else given[0]
+
+
+def _overlap(inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
+    for k, y in enumerate(outputs):
+        if not isinstance(y, np.ndarray):
+            raise TypeError(f"it is a {type(y).__name__}, not an array")
+        if any(np.may_share_memory(x, y) for x in (*inputs, *outputs[:k])):
+            return True
+    return False
 
 
 def _workers(n: int) -> ThreadPoolExecutor:

@@ -181,4 +181,5 @@ exit:
   %both = insertvalue {{{V}, {V}}} %one, {V} %c.next, 1
   ret {{{V}, {V}}} %both
 }}
-!0 = !{{!"branch_weights", i32 1, i32 10000}}"""
+!0 = !{{!"branch_weights", i32 1, i32 10000}}
+!1 = !{{}}"""

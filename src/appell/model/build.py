@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import atan2, hypot, isfinite
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,8 @@ import numpy.typing as npt
 from appell.errors import ModelError
 from appell.maths.rotation import AboutX, AboutZ, After, Matrix, Rotation, as_matrix
 from appell.maths.scalar import snap
-from appell.maths.vector import Symmetric, Tensor, Vector
-from appell.model.inertia import NOTHING, Inertia, check_inertia
+from appell.maths.vector import Tensor, Vector
+from appell.model.inertia import LARGEST, NOTHING, Inertia, check_finite, check_inertia
 from appell.model.model import BASE, Body, Frame, Joint, Model
 
 Array = npt.NDArray[np.float64]
@@ -70,9 +71,8 @@ def assemble(
 ) -> Model:
     """Build and check a model. ``physical=False`` accepts inertias that no body has."""
     root, ordered = _tree(name, links, hinges)
-    if physical:
-        for link, inertia in links.items():
-            check_inertia(link, inertia)
+    for link, inertia in links.items():
+        (check_inertia if physical else check_finite)(link, inertia)
     moving = [h for h in ordered if h.joint is not None]
     if not moving:
         raise ModelError(f"'{name}' has no moving joint: there is no dynamics to compute.")
@@ -142,7 +142,7 @@ def assemble(
         bodies=tuple(bodies),
         joints=tuple(j for j in joints if j is not None),
         frames=tuple(frames),
-        gravity=_gravity(name, gravity),
+        gravity=gravity_field(name, gravity),
         tip=tip,
     )
 
@@ -188,10 +188,9 @@ def as_array(R: Rotation) -> Array:
 
 def snapped(inertia: Inertia) -> Inertia:
     """Zeros exact: what is left of a sum by rounding is no moment of inertia."""
-    scale = 1e-15 * max(1e-300, *(abs(float(x)) for x in inertia.parameters))
-    numbers = tuple(0 if abs(float(x)) <= scale else snap(float(x)) for x in inertia.parameters)
-    m, hx, hy, hz, *tensor = numbers
-    return Inertia(m, Vector(hx, hy, hz), Symmetric(*tensor))
+    numbers = [float(x) for x in inertia.parameters]
+    rounding = 1e-15 * max(map(abs, numbers))  # not 1e-15 itself: a robot may weigh milligrams
+    return Inertia.from_parameters(tuple(0 if abs(x) <= rounding else x for x in numbers))
 
 
 def _tree(
@@ -213,7 +212,15 @@ def _tree(
                     f"'{name}': joint '{h.name}' names link '{link}', which is not there; the "
                     f"links are {', '.join(links)}."
                 )
-        _finite([*h.position, *np.ravel(h.rotation), h.shift], f"'{name}': joint '{h.name}'")
+        what = f"'{name}': joint '{h.name}'"
+        follows = (h.mimic.ratio, h.mimic.shift) if h.mimic else ()
+        _finite([*h.position, *h.link_position, h.shift, *follows], what)
+        for R in (h.rotation, h.link_rotation):
+            if not np.allclose(R @ R.T, np.eye(3), rtol=0, atol=1e-9) or np.linalg.det(R) < 0:
+                raise ModelError(
+                    f"{what}: {R.tolist()} is no rotation; expected a matrix whose rows are unit "
+                    "vectors at right angles, right-handed."
+                )
     children = {h.child for h in hinges}
     roots = [link for link in links if link not in children]
     if len(roots) != 1:
@@ -238,15 +245,24 @@ def _tree(
     return roots[0], ordered
 
 
-def _gravity(name: str, field: Sequence[float] | Array) -> Vector:
-    if len(field) != 3:
-        raise ModelError(f"'{name}': gravity has {len(field)} numbers; expected x, y, z in m/s^2.")
-    return as_vector(_finite(field, f"'{name}': gravity"))
+def gravity_field(name: str, field: Any) -> Vector:
+    """A field of gravity that can be."""
+    try:
+        numbers = np.asarray(field, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape != (3,):
+        raise ModelError(
+            f"'{name}': gravity = {field!r}; expected three numbers, x, y, z in m/s^2 (on Earth "
+            "0, 0, -9.81)."
+        )
+    return as_vector(_finite(numbers, f"'{name}': gravity"))
 
 
 def _finite(numbers: Sequence[float] | Array, what: str) -> Sequence[float] | Array:
-    if not all(isfinite(x) for x in numbers):
-        raise ModelError(f"{what}: expected finite numbers, got {[float(x) for x in numbers]}.")
+    for x in numbers:
+        if not isfinite(x) or abs(x) > LARGEST:
+            raise ModelError(f"{what}: expected finite numbers of at most {LARGEST:g}, got {x}.")
     return numbers
 
 

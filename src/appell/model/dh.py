@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,16 +56,15 @@ def from_dh(
             f"convention={convention!r}: say 'modified' (Craig, frame i on joint i) or 'standard' "
             "(Paul, frame i at the end of link i)."
         )
-    n = len(alpha)
-    if n == 0:
-        raise ModelError("alpha is empty: a robot has at least one joint.")
+    n = _count(alpha)
     types = _kinds(kinds, n)
     for label, given in {
         "com": com, "inertia": inertia, "limits": limits, "joint_names": joint_names,
         "link_names": link_names,
     }.items():  # fmt: skip
-        if given is not None and len(given) != n:
-            raise ModelError(f"{label} has {len(given)} entries and alpha {n}: one a joint.")
+        entries = n if given is None and label not in ("com", "inertia") else _count(given, label)
+        if entries != n:
+            raise ModelError(f"{label} has {entries} entries and alpha {n}: one a joint.")
     angles, lengths, offsets = (
         _column(label, x, n) for label, x in (("alpha", alpha), ("a", a), ("d", d))
     )
@@ -78,11 +78,13 @@ def from_dh(
         "rotor": _column("rotor", rotor, n, default=0.0),
         "gear": _column("gear", gear, n, default=1.0),
     }
+    if link_names and "base" in link_names:
+        raise ModelError("link_names: 'base' is the name of the immobile link; choose another.")
     links = {"base": NOTHING}
     hinges = []
     at = "base"
     for i in range(n):
-        low, high = limits[i] if limits is not None else (-inf, inf)
+        low, high = _limits(limits[i], i) if limits is not None else (-inf, inf)
         joint = Joint(
             name=joint_names[i] if joint_names else f"joint{i + 1}",
             kind=types[i],
@@ -121,6 +123,24 @@ def from_dh(
     return assemble(name, links, hinges, gravity=gravity, tip=at, physical=physical)
 
 
+def _count(given: Any, label: str = "alpha") -> int:
+    try:
+        n = len(given)
+    except TypeError:
+        raise ModelError(f"{label} = {given!r}: expected a list with one entry a joint.") from None
+    if n == 0:
+        raise ModelError(f"{label} is empty: a robot has at least one joint.")
+    return n
+
+
+def _limits(given: Any, i: int) -> tuple[float, float]:
+    try:
+        low, high = (float(x) for x in given)
+    except (TypeError, ValueError):
+        raise ModelError(f"limits of joint {i + 1} = {given!r}: expected lower, upper.") from None
+    return low, high
+
+
 def _column(
     label: str,
     numbers: Numbers | None,
@@ -151,7 +171,9 @@ def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[Kind]:
         "revolute": "revolute",
         "prismatic": "prismatic",
     }
-    given = list(kinds) if kinds is not None else ["R"] * n
+    given = list(kinds) if isinstance(kinds, (str, list, tuple)) else ["R"] * n
+    if kinds is not None and not isinstance(kinds, (str, list, tuple)):
+        given = [repr(kinds)]
     unknown = [k for k in given if k not in letters]
     if unknown or len(given) != n:
         raise ModelError(
@@ -163,21 +185,31 @@ def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[Kind]:
 
 def link_inertia(name: str, mass: float, com: Numbers, inertia: Numbers) -> Inertia:
     """From a mass, its centre, and the inertia about it as 3, 6 or 3 x 3 numbers."""
-    I = np.asarray(inertia, dtype=float)
+    try:
+        I = np.asarray(inertia, dtype=float)
+        centre = np.asarray(com, dtype=float)
+        weight = float(mass)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"link '{name}': expected numbers, got mass = {mass!r}, com = {com!r}, inertia = "
+            f"{inertia!r}."
+        ) from None
     if I.shape == (3,):
         tensor = Symmetric(I[0], 0.0, I[1], 0.0, 0.0, I[2])
     elif I.shape == (6,):
         tensor = Symmetric(*I)
-    elif I.shape == (3, 3) and np.allclose(I, I.T, rtol=1e-9, atol=0):
+    elif I.shape == (3, 3):
+        if not np.allclose(I, I.T, rtol=1e-9, atol=0):
+            raise ModelError(f"link '{name}': inertia {I.tolist()} is not symmetric.")
         tensor = Symmetric(I[0, 0], I[1, 0], I[1, 1], I[2, 0], I[2, 1], I[2, 2])
     else:
         raise ModelError(
             f"link '{name}': inertia of shape {I.shape}; expected 3 principal moments, 6 numbers "
-            "(Ixx, Ixy, Iyy, Ixz, Iyz, Izz) or a symmetric 3 x 3 matrix."
+            "(Ixx, Ixy, Iyy, Ixz, Iyz, Izz) or a 3 x 3 matrix."
         )
-    if len(com) != 3:
-        raise ModelError(f"link '{name}': com has {len(com)} numbers; expected x, y, z.")
-    return Inertia.about_com(float(mass), Vector(*map(float, com)), Symmetric(*map(float, tensor)))
+    if centre.shape != (3,):
+        raise ModelError(f"link '{name}': com = {com!r}; expected x, y, z.")
+    return Inertia.about_com(weight, Vector(*map(float, centre)), Symmetric(*map(float, tensor)))
 
 
 def _about_x(angle: float) -> npt.NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.rotation import Rotation
@@ -15,6 +16,7 @@ from appell.maths.vector import NIL, ZERO, Symmetric, Vector, inertia_product, p
 # plate's sum of two, may miss the limit by that much of the trace. Taking them from the
 # frame's origin to the centre of mass rounds again.
 _ROUNDING, _SHIFT_ROUNDING = 1e-6, 1e-14
+LARGEST = 1e50  # products of several lengths and masses still fit a float
 
 
 class Inertia(NamedTuple):
@@ -66,6 +68,18 @@ class Inertia(NamedTuple):
 NOTHING = Inertia(0, ZERO, NIL)
 
 
+def check_finite(link: str, inertia: Inertia) -> npt.NDArray[np.float64]:
+    """The ten parameters, if they are numbers that can be computed with."""
+    numbers = np.array(inertia.parameters, dtype=float)
+    if not (np.abs(numbers) <= LARGEST).all() or 0 < abs(numbers[0]) < 1 / LARGEST:
+        raise ModelError(
+            f"link '{link}': mass = {numbers[0]:g} kg, m c = {numbers[1:4].tolist()} kg m, moments "
+            f"= {numbers[4:].tolist()} kg m^2: expected finite numbers of at most {LARGEST:g}, and "
+            f"a mass of zero or at least {1 / LARGEST:g}."
+        )
+    return numbers
+
+
 def check_inertia(link: str, inertia: Inertia) -> None:
     """Refuse an inertia that no distribution of mass has.
 
@@ -73,11 +87,9 @@ def check_inertia(link: str, inertia: Inertia) -> None:
     positive semidefinite: its mass is not negative, and no principal moment about
     the centre of mass exceeds the sum of the other two.
     """
-    numbers = np.array(inertia.parameters, dtype=float)
+    numbers = check_finite(link, inertia)
     m, com = float(inertia.mass), np.array(inertia.com, dtype=float)
     given = f"link '{link}': mass = {m:g} kg, centre of mass = {com.round(9).tolist()} m"
-    if not np.isfinite(numbers).all():
-        raise ModelError(f"{given}: every inertial parameter must be a finite number.")
     if m < 0:
         raise ModelError(f"{given}: the mass is negative; it must be zero or more.")
     if m == 0:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from appell.errors import InputError, ModelError
 from appell.maths.rotation import After, Rotation, about_z
@@ -41,11 +41,16 @@ class Joint:
     gear: Scalar = 1
 
     def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            known = " or ".join(get_args(Kind))
+            raise ModelError(f"joint '{self.name}': kind = {self.kind!r}; expected {known}.")
         for what in ("viscous", "coulomb", "rotor", "speed", "effort"):
             if not getattr(self, what) >= 0:
                 raise ModelError(
                     f"joint '{self.name}': {what} = {getattr(self, what)}; expected zero or more."
                 )
+        if self.gear == 0:
+            raise ModelError(f"joint '{self.name}': gear = 0; expected the ratio of the gear.")
         if not self.lower <= self.upper:
             raise ModelError(
                 f"joint '{self.name}': lower limit {self.lower} and upper limit {self.upper}; "

@@ -38,9 +38,19 @@ def link_inertia(model: Model, body: Body) -> Inertia:
     return body.inertia.moved(link.R.T, -(link.R.T @ link.s))
 
 
-def groups(names: Sequence[str] | str | bool) -> tuple[str, ...]:
+def names(option: str, given: Any) -> tuple[str, ...]:
+    """Names as an option takes them, one or several."""
+    if not given:
+        return ()
+    several = (given,) if isinstance(given, str) else given
+    if not isinstance(several, (list, tuple, set)) or not all(isinstance(x, str) for x in several):
+        raise InputError(f"{option}={given!r}: expected a name, or a list of names.")
+    return tuple(several)
+
+
+def groups(asked: Any) -> tuple[str, ...]:
     """The groups asked for; True is all of them."""
-    wanted = GROUPS if names is True else (names,) if isinstance(names, str) else tuple(names or ())
+    wanted = GROUPS if asked is True else names("parameters", asked)
     for name in wanted:
         if name not in GROUPS:
             raise InputError(f"parameters={name!r}: expected one of {', '.join(GROUPS)}.")

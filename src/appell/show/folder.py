@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 
 import numpy as np
 
@@ -23,7 +24,7 @@ def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
         **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
         Path("report.html"): html(study, timing),
     }
-    path = wanted
+    folder, path = None, wanted
     try:
         folder = path = new_folder(wanted)
         for name, text in texts.items():
@@ -31,6 +32,8 @@ def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as problem:
+        if folder is not None:
+            rmtree(folder, ignore_errors=True)  # half a report helps nobody
         raise AppellError(
             f"cannot write '{path}': {problem.strerror}; choose another folder with --output."
         ) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,14 +84,19 @@ def trajectories(study: StraightLine) -> Figure:
     return figure
 
 
+def require_matplotlib() -> None:
+    """Refuse before any work is done where its pictures could not be drawn."""
+    if find_spec("matplotlib") is None:
+        raise AppellError("pictures need Matplotlib: pip install matplotlib")
+
+
 @contextmanager
 def _figure(width: float, height: float) -> Iterator[Any]:
     """A new figure, inches wide and high, while Appell's style holds."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise AppellError("pictures need Matplotlib: pip install 'appell[show]'") from None
+    require_matplotlib()
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(MATPLOTLIB):
         yield Figure(figsize=(width, height))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from difflib import get_close_matches
+from math import dist
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from appell.errors import InputError
 from appell.study.puma_kinematics import BRANCHES
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Triple = tuple[Finite, Finite, Finite]
+Metres = Annotated[float, Field(ge=-1000, le=1000)]
+Degrees = Annotated[float, Field(ge=-360, le=360)]
 
 
 class Scenario(BaseModel):
@@ -32,13 +33,13 @@ class Scenario(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     robot: str = "puma560"
-    start: Triple = (0.6, 0.175, 0.25)
-    end: Triple = (0.018, 0.757, 0.0)
-    orientation: Triple = (45.0, 60.0, 90.0)
-    speed: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    start: tuple[Metres, Metres, Metres] = (0.6, 0.175, 0.25)
+    end: tuple[Metres, Metres, Metres] = (0.018, 0.757, 0.0)
+    orientation: tuple[Degrees, Degrees, Degrees] = (45.0, 60.0, 90.0)
+    speed: Annotated[float, Field(ge=1e-6, le=100)] = 0.1
     samples: Annotated[int, Field(ge=11, le=10_000)] = 401
     branch: str = "all"
-    output: Annotated[str, Field(min_length=1)] = "appell-run"
+    output: Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")] = "appell-run"
 
     @field_validator("branch")
     @classmethod
@@ -49,7 +50,7 @@ class Scenario(BaseModel):
 
     @model_validator(mode="after")
     def _some_length(self) -> Scenario:
-        if self.start == self.end:
+        if dist(self.start, self.end) < 1e-6:
             raise ValueError("start and end are the same point; a line needs two")
         return self
 

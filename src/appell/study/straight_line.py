@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from appell.errors import InputError
-from appell.robot import Array, Robot, load
+from appell.library import load
+from appell.robot import Array, Robot
 from appell.study.puma_kinematics import (
     BRANCHES,
     Arm,

@@ -33,6 +33,12 @@ def random_tree(
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ModelError(f"random_tree(n={n!r}): expected a whole number of joints, at least 1.")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ModelError(f"random_tree(seed={seed!r}): expected a whole number, zero or more.")
+    chances = {"branching": branching, "prismatic": prismatic, "fixed": fixed}
+    for name, chance in chances.items():
+        if not isinstance(chance, (int, float)) or not 0 <= chance <= 1:
+            raise ModelError(f"random_tree({name}={chance!r}): expected a chance from 0 to 1.")
     links, hinges = random_description(
         n,
         seed,

@@ -1,0 +1,212 @@
+"""The inner loop of a NumPy gufunc, in LLVM IR.
+
+``loop`` hands contiguous rows to ``body`` as they are, and copies rows with other
+strides, and the last few, through a small buffer.
+"""
+
+from __future__ import annotations
+
+import platform
+from math import prod
+from typing import TYPE_CHECKING
+
+from appell.compile.gufunc import core
+from appell.compile.tape import Tape
+
+if TYPE_CHECKING:
+    from appell.compile.llvm import Float
+
+_ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 31  # C's fenv.h
+
+
+def emit_loop(tape: Tape, real: Float, lanes: int) -> str:
+    """``loop`` and what it needs."""
+    parts = [
+        _loop(tape, real, lanes),
+        _copy(real, "pack"),
+        _copy(real, "unpack"),
+        _fill(real, lanes),
+    ]
+    return "\n".join(parts)
+
+
+def _loop(tape: Tape, real: Float, lanes: int) -> str:
+    """The gufunc's inner loop: char **args, intp *dims, intp *steps, void *data."""
+    shapes = [core(shape) for shape in (*tape.inputs.values(), *tape.outputs.values())]
+    n_in, n_all = len(tape.inputs), len(shapes)
+    head: list[str] = []
+    work: list[str] = []
+    after: list[str] = []
+    axis = n_all
+    for k, shape in enumerate(shapes):
+        width = prod(shape)
+        row = width * real.size
+        d0, d1 = (*shape, 1, 1)[:2]
+        head += [
+            f"%base{k}.at = getelementptr ptr, ptr %args, i64 {k}",
+            f"%base{k} = load ptr, ptr %base{k}.at",
+            *_stride(f"%step{k}", k),
+            *_core_stride(f"%s0.{k}", axis, len(shape) > 0, real),
+            *_core_stride(f"%s1.{k}", axis + 1, len(shape) > 1, real),
+            f"%tight0.{k} = icmp eq i64 %step{k}, {row}",
+            f"%tight1.{k} = icmp eq i64 %s0.{k}, {d1 * real.size}",
+            f"%tight2.{k} = icmp eq i64 %s1.{k}, {real.size}",
+            f"%tight3.{k} = and i1 %tight0.{k}, %tight1.{k}",
+            f"%tight{k} = and i1 %tight3.{k}, %tight2.{k}",
+            f"%buffer{k} = alloca [{lanes * width} x {real.name}], align 64",
+        ]  # fmt: skip
+        axis += len(shape)
+        strides = f"i64 %step{k}, i64 {d0}, i64 %s0.{k}, i64 {d1}, i64 %s1.{k}"
+        work += [
+            f"  %moved{k} = mul i64 %k, %step{k}",
+            f"  %at{k} = getelementptr i8, ptr %base{k}, i64 %moved{k}",
+            f"  %direct{k} = and i1 %full, %tight{k}",
+            f"  %row{k} = select i1 %direct{k}, ptr %at{k}, ptr %buffer{k}",
+        ]
+        move = "pack" if k < n_in else "unpack"
+        (work if k < n_in else after).extend(
+            [
+                f"  br i1 %direct{k}, label %next{k}, label %copy{k}",
+                f"copy{k}:",
+                *(
+                    [
+                        f"  br i1 %full, label %pack{k}, label %fill{k}",
+                        f"fill{k}:",
+                        f"  call void @pack(ptr %buffer{k}, ptr %at{k}, i64 1, {strides})",
+                        f"  call void @fill(ptr %buffer{k}, ptr %buffer{k}, i64 {width})",
+                        f"  br label %pack{k}",
+                        f"pack{k}:",
+                    ]
+                    if k < n_in
+                    else []
+                ),
+                f"  call void @{move}(ptr %buffer{k}, ptr %at{k}, i64 %count, {strides})",
+                f"  br label %next{k}",
+                f"next{k}:",
+            ]
+        )
+    rows = ", ".join(f"ptr %row{k}" for k in range(n_all))
+    return "\n".join(
+        [
+            "define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {",
+            "entry:",
+            "  %n = load i64, ptr %dims",
+            *(f"  {line}" for line in head),
+            "  br label %loop",
+            "loop:",
+            "  %k = phi i64 [0, %entry], [%k.next, %latch]",
+            "  %left = sub i64 %n, %k",
+            "  %done = icmp sle i64 %left, 0",
+            "  br i1 %done, label %exit, label %work",
+            "work:",
+            f"  %full = icmp sge i64 %left, {lanes}",
+            f"  %count = select i1 %full, i64 {lanes}, i64 %left",
+            *work,
+            f"  call void @body({rows}, ptr %data)",
+            *after,
+            "  br label %latch",
+            "latch:",
+            f"  %k.next = add i64 %k, {lanes}",
+            "  br label %loop",
+            "exit:",
+            # Lanes that are thrown away raise flags: NumPy is not to warn of them.
+            "  %clear.at = getelementptr ptr, ptr %data, i64 2",
+            "  %clear = load ptr, ptr %clear.at",
+            f"  call i32 %clear(i32 {_ALL_EXCEPTIONS})",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def _stride(name: str, index: int) -> list[str]:
+    return [
+        f"{name}.at = getelementptr i64, ptr %steps, i64 {index}",
+        f"{name} = load i64, ptr {name}.at",
+    ]
+
+
+def _core_stride(name: str, index: int, there: bool, real: Float) -> list[str]:
+    return _stride(name, index) if there else [f"{name} = add i64 0, {real.size}"]
+
+
+def _copy(real: Float, name: str) -> str:
+    """Rows of up to two core dimensions to (pack) or from (unpack) a contiguous buffer."""
+    source, target = ("%far", "%near") if name == "pack" else ("%near", "%far")
+    return f"""
+define internal void @{name}(ptr %buffer, ptr %rows, i64 %count, i64 %step,
+    i64 %d0, i64 %s0, i64 %d1, i64 %s1) noinline {{
+entry:
+  br label %row
+row:
+  %r = phi i64 [0, %entry], [%r.next, %row.end]
+  %to = phi ptr [%buffer, %entry], [%to.i, %row.end]
+  %r.done = icmp sge i64 %r, %count
+  br i1 %r.done, label %exit, label %line
+line:
+  %i = phi i64 [0, %row], [%i.next, %line.end]
+  %to.i = phi ptr [%to, %row], [%to.j, %line.end]
+  %i.done = icmp sge i64 %i, %d0
+  br i1 %i.done, label %row.end, label %item
+item:
+  %j = phi i64 [0, %line], [%j.next, %item.next]
+  %to.j = phi ptr [%to.i, %line], [%to.next, %item.next]
+  %j.done = icmp sge i64 %j, %d1
+  br i1 %j.done, label %line.end, label %item.next
+item.next:
+  %a = mul i64 %r, %step
+  %b = mul i64 %i, %s0
+  %c = mul i64 %j, %s1
+  %ab = add i64 %a, %b
+  %abc = add i64 %ab, %c
+  %far = getelementptr i8, ptr %rows, i64 %abc
+  %near = getelementptr i8, ptr %to.j, i64 0
+  %x = load {real.name}, ptr {source}, align 1
+  store {real.name} %x, ptr {target}, align 1
+  %to.next = getelementptr i8, ptr %to.j, i64 {real.size}
+  %j.next = add i64 %j, 1
+  br label %item
+line.end:
+  %i.next = add i64 %i, 1
+  br label %line
+row.end:
+  %r.next = add i64 %r, 1
+  br label %row
+exit:
+  ret void
+}}"""
+
+
+def _fill(real: Float, lanes: int) -> str:
+    """``copy`` a row; ``fill`` all lanes with one, so that those that no state uses compute
+    nothing that could overflow."""
+    return f"""
+define internal void @copy(ptr %to, ptr %from, i64 %n) noinline {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%more, %next]
+  %a = getelementptr {real.name}, ptr %from, i64 %i
+  %b = getelementptr {real.name}, ptr %to, i64 %i
+  %x = load {real.name}, ptr %a
+  store {real.name} %x, ptr %b
+  %more = add i64 %i, 1
+  %go = icmp slt i64 %more, %n
+  br i1 %go, label %next, label %exit
+exit:
+  ret void
+}}
+define internal void @fill(ptr %buffer, ptr %row, i64 %n) noinline {{
+entry:
+  br label %lane
+lane:
+  %i = phi i64 [0, %entry], [%next, %lane]
+  %offset = mul i64 %i, %n
+  %at = getelementptr {real.name}, ptr %buffer, i64 %offset
+  call void @copy(ptr %at, ptr %row, i64 %n)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, {lanes}
+  br i1 %more, label %lane, label %exit
+exit:
+  ret void
+}}"""
