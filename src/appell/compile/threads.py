@@ -82,11 +82,17 @@ def in_threads(
                 raise ValueError(f"its shape {y.shape} does not start with the batch's {batch}")
     edges = [batch[axis] * k // parts for k in range(parts + 1)]
 
-    def share(k: int) -> None:
-        cut = (*[slice(None)] * axis, slice(edges[k], edges[k + 1]))
-        function(*(x[cut] for x in whole), out=tuple(y[cut] for y in given))
+    todo = iter(range(parts))
 
-    list(_workers(workers).map(share, range(parts)))
+    def work() -> None:
+        for k in todo:  # whoever is free takes the next share
+            cut = (*[slice(None)] * axis, slice(edges[k], edges[k + 1]))
+            function(*(x[cut] for x in whole), out=tuple(y[cut] for y in given))
+
+    helpers = [_helpers(workers - 1).submit(work) for _ in range(workers - 1)]
+    work()
+    for helper in helpers:
+        helper.result()
     return given if many else given[0]
 
 
@@ -99,7 +105,7 @@ def _overlap(inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
     return False
 
 
-def _workers(n: int) -> ThreadPoolExecutor:
+def _helpers(n: int) -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor
