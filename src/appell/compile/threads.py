@@ -59,10 +59,13 @@ def in_threads(
         *(x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=True))
     )
     states = prod(batch)
-    axis = int(np.argmax(batch)) if batch else 0
-    parts = min(batch[axis] if batch else 1, states // _SHARE, 4 * workers)
+    axis = batch.index(max(batch)) if batch else 0
     given = out if out is None or isinstance(out, tuple) else (out,)
-    if parts < 2 or (given is not None and _overlap(arrays, given)):
+    if (
+        states < 2 * _SHARE
+        or batch[axis] < workers
+        or (given is not None and _overlap(arrays, given))
+    ):
         # NumPy itself copies inputs that an output overlaps.
         return function(*arrays) if out is None else function(*arrays, out=out)
     whole = [
@@ -80,13 +83,11 @@ def in_threads(
         for y in given:
             if y.shape[: len(batch)] != batch:
                 raise ValueError(f"its shape {y.shape} does not start with the batch's {batch}")
-    edges = [batch[axis] * k // parts for k in range(parts + 1)]
-
-    todo = iter(range(parts))
+    todo = iter(_shares(batch[axis], states, workers))
 
     def work() -> None:
-        for k in todo:  # whoever is free takes the next share
-            cut = (*[slice(None)] * axis, slice(edges[k], edges[k + 1]))
+        for share in todo:  # whoever is free takes the next one
+            cut = (*[slice(None)] * axis, share)
             function(*(x[cut] for x in whole), out=tuple(y[cut] for y in given))
 
     helpers = [_helpers(workers - 1).submit(work) for _ in range(workers - 1)]
@@ -94,6 +95,17 @@ def in_threads(
     for helper in helpers:
         helper.result()
     return given if many else given[0]
+
+
+def _shares(n: int, states: int, workers: int) -> list[slice]:
+    """Slices of n rows, large ones first: the last ones even out who finishes when."""
+    least = max(1, n * _SHARE // (2 * states))
+    shares, start = [], 0
+    while start < n:
+        end = min(n, start + max(least, (n - start) // (2 * workers)))
+        shares.append(slice(start, end))
+        start = end
+    return shares
 
 
 def _overlap(inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
