@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.equations.quantities import QUANTITIES, Quantity
-from appell.errors import InputError, ModelError
+from appell.equations.quantities import QUANTITIES
+from appell.errors import InputError
 from appell.model.build import attach, gravity_field
 from appell.model.dh import from_dh, link_inertia
 from appell.model.model import Model
-from appell.model.parameters import groups, inertial_parameters, names, values, with_values
-from appell.model.regroup import regrouped
+from appell.model.parameters import groups, inertial_parameters, names
+from appell.recipe import COMPILING, Recipe, compiled, quantity_named, recorded
 
 if TYPE_CHECKING:
     from appell.compile.count import Operations
     from appell.compile.kernel import Kernel
-    from appell.compile.tape import Tape
 
 Array = npt.NDArray[np.floating[Any]]
 Numbers = npt.ArrayLike
@@ -44,7 +41,7 @@ class Robot:
                 f"Robot({model!r}): expected a Model; appell.load reads one by name or from a file."
             )
         self.model = model
-        self._kernels: dict[tuple[_Recipe, str], Kernel] = {}
+        self._kernels: dict[tuple[Recipe, str], Kernel] = {}
 
     def __getattr__(self, name: str) -> Any:
         """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, made when
@@ -282,15 +279,15 @@ class Robot:
         by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
         self._check_frame(quantity, frame)
         which = formulation or self.default_formulation(quantity)
-        recipe = _Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
-        with _compiling:
+        recipe = Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
+        with COMPILING:
             if (recipe, kind) not in self._kernels:
-                self._kernels[recipe, kind] = self._compile(recipe, kind)
+                self._kernels[recipe, kind] = compiled(self.model, recipe, kind)
             return self._kernels[recipe, kind]
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""
-        return _quantity(quantity).default(self.model)
+        return quantity_named(quantity).default(self.model)
 
     def operations(
         self,
@@ -306,7 +303,7 @@ class Robot:
 
         self._check_frame(quantity, frame)
         which = formulation or self.default_formulation(quantity)
-        return count(self._record(_Recipe(quantity, which, frame, (), (), regroup)))
+        return count(recorded(self.model, Recipe(quantity, which, frame, (), (), regroup)))
 
     def with_payload(
         self,
@@ -332,7 +329,7 @@ class Robot:
         return selfcheck(self, states, seed)
 
     def _check_frame(self, quantity: str, frame: Any) -> None:
-        if _quantity(quantity).frame:
+        if quantity_named(quantity).frame:
             self.model.frame(frame)
         elif frame is not None:
             raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
@@ -343,97 +340,6 @@ class Robot:
         single = all(getattr(x, "dtype", None) == np.float32 for x in arguments)
         kind = "float32" if single else "float64"
         return self.kernel(quantity, dtype=kind, frame=frame)(*arguments, out=out)
-
-    def _compile(self, recipe: _Recipe, dtype: str) -> Kernel:
-        from appell.compile.kernel import Kernel
-
-        inputs, outputs = self._shapes(recipe)
-        return Kernel(
-            recipe.quantity,
-            lambda: self._record(recipe),
-            inputs,
-            outputs,
-            dtype=dtype,
-            identity=(self.model, recipe),
-            defaults={group: values(self.model, group) for group in recipe.parameters},
-            origin=(_remade, (self.model, recipe, dtype)),
-            doc=f"{recipe.quantity} of {self.name} by {recipe.formulation}",
-        )
-
-    def _record(self, recipe: _Recipe) -> Tape:
-        from appell.compile.record import record
-
-        asked = _quantity(recipe.quantity)
-        try:
-            equation = asked.formulations[recipe.formulation]
-        except KeyError:
-            raise InputError(
-                f"{recipe.quantity} has no formulation {recipe.formulation!r}; it has "
-                f"{', '.join(asked.formulations)}."
-            ) from None
-        base = regrouped(self.model) if asked.regroup and recipe.regroup else self.model
-        n = len(asked.inputs)
-
-        def of_state(*arguments: Any) -> Any:
-            given = dict(zip(recipe.parameters, arguments[n:], strict=True))
-            model = with_values(base, given) if given else base
-            extra = (model.frame(recipe.frame),) if asked.frame else ()
-            return equation(model, *arguments[:n], *extra)
-
-        inputs, outputs = self._shapes(recipe)
-        try:
-            return record(of_state, inputs, outputs, recipe.wrt)
-        except ZeroDivisionError:
-            raise ModelError(
-                f"{recipe.quantity} of '{self.name}': joint {', '.join(self._idle())} feels no "
-                "inertia, so no acceleration follows from its force; give its link a mass, or its "
-                "rotor inertia."
-            ) from None
-
-    def _idle(self) -> list[str]:
-        """Joints that move no inertia."""
-        anywhere = [0.1 * (i + 1) for i in range(self.nv)]
-        M = QUANTITIES["mass_matrix"].formulations["gibbs_tensor"](self.model, anywhere)
-        return [name for i, name in enumerate(self.joint_names) if M[i][i] == 0]
-
-    def _shapes(
-        self, recipe: _Recipe
-    ) -> tuple[Mapping[str, tuple[int, ...]], Mapping[str, tuple[int, ...]]]:
-        asked = _quantity(recipe.quantity)
-        sizes = {"n": self.nv, "p": len(self.parameters)}
-        inputs: dict[str, tuple[int, ...]] = dict.fromkeys(asked.inputs, (self.nv,))
-        inputs |= {group: values(self.model, group).shape for group in recipe.parameters}
-        outputs = {
-            name: tuple(sizes[k] if isinstance(k, str) else k for k in axes)
-            for name, axes in asked.outputs.items()
-        }
-        return inputs, outputs
-
-
-# No thread compiles while the process forks, so a child finds this lock, and LLVM's, free.
-_compiling = RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_compiling.acquire,
-        after_in_parent=_compiling.release,
-        after_in_child=_compiling.release,
-    )
-
-
-class _Recipe(NamedTuple):
-    """What a kernel is compiled from, besides the model."""
-
-    quantity: str
-    formulation: str
-    frame: str | None
-    parameters: tuple[str, ...]
-    wrt: tuple[str, ...]
-    regroup: bool
-
-
-def _remade(model: Model, recipe: _Recipe, dtype: str) -> Kernel:
-    """A kernel again, in another process."""
-    return Robot(model)._compile(recipe, dtype)
 
 
 def _one_of(name: str, value: Any, alias: Any) -> Any:
@@ -454,10 +360,3 @@ def _float_kind(dtype: Any) -> str:
     if kind not in ("float64", "float32"):
         raise InputError(f"dtype={dtype!r}: kernels are made for float64 and float32.")
     return kind
-
-
-def _quantity(name: str) -> Quantity:
-    try:
-        return QUANTITIES[name]
-    except KeyError:
-        raise InputError(f"no quantity {name!r}; there are {', '.join(QUANTITIES)}.") from None

@@ -8,7 +8,7 @@ import pytest
 import appell
 from appell.compile.record import record
 from appell.compile.tape import Tape
-from appell.robot import _Recipe
+from appell.recipe import Recipe, recorded
 
 
 def tape(equation, n: int = 3) -> Tape:
@@ -54,8 +54,8 @@ def test_operations_of_pumas_inverse_dynamics(regroup, expected):
 def test_recording_is_reproducible():
     """The same robot gives the same tape, step by step: code can be kept under its robot's name."""
     robots = appell.load("stanford_arm"), appell.load("stanford_arm")
-    recipe = _Recipe("forward_dynamics", "gibbs_tensor", None, (), (), True)
-    one, other = (robot._record(recipe) for robot in robots)
+    recipe = Recipe("forward_dynamics", "gibbs_tensor", None, (), (), True)
+    one, other = (recorded(robot.model, recipe) for robot in robots)
     assert one == other
 
 
