@@ -55,9 +55,9 @@ def in_threads(
     arrays = [np.asarray(x) for x in inputs]
     if workers == 1 or not all(np.can_cast(x.dtype, np.float64) for x in arrays):
         return function(*arrays) if out is None else function(*arrays, out=out)
-    batch = np.broadcast_shapes(
-        *(x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=True))
-    )
+    leading = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=True)]
+    alike = len(set(leading)) == 1
+    batch = leading[0] if alike else np.broadcast_shapes(*leading)
     states = prod(batch)
     axis = batch.index(max(batch)) if batch else 0
     given = out if out is None or isinstance(out, tuple) else (out,)
@@ -68,10 +68,14 @@ def in_threads(
     ):
         # NumPy itself copies inputs that an output overlaps.
         return function(*arrays) if out is None else function(*arrays, out=out)
-    whole = [
-        np.broadcast_to(x, batch + x.shape[x.ndim - len(core) :])
-        for x, core in zip(arrays, cores, strict=True)
-    ]
+    whole = (
+        arrays
+        if alike
+        else [
+            np.broadcast_to(x, batch + x.shape[x.ndim - len(core) :])
+            for x, core in zip(arrays, cores, strict=True)
+        ]
+    )
     if given is None:
         probe = function(*(x[:0] for x in whole))
         many = isinstance(probe, tuple)
@@ -93,7 +97,8 @@ def in_threads(
     helpers = [_helpers(workers - 1).submit(work) for _ in range(workers - 1)]
     work()
     for helper in helpers:
-        helper.result()
+        if not helper.cancel():  # one that never started is not waited for
+            helper.result()
     return given if many else given[0]
 
 
