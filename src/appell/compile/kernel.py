@@ -98,9 +98,10 @@ class Kernel:
             for y, shape in zip(many, self.outputs.values(), strict=True)
         )
         if out is not None:
-            for target, y in zip(out if isinstance(out, tuple) else (out,), shaped, strict=True):
+            targets = out if isinstance(out, tuple) else (out,)
+            for target, y in zip(targets, shaped, strict=True):
                 np.copyto(target, y)
-            return out
+            return targets if len(targets) > 1 else targets[0]
         return shaped if len(shaped) > 1 else shaped[0]
 
     def __repr__(self) -> str:
@@ -185,9 +186,14 @@ class Kernel:
         wanted = [f"{batch + shape}" for shape in self.outputs.values()]
         given = out if isinstance(out, tuple) else (out,)
         shown = [
-            f"{x.dtype} {x.shape}" if isinstance(x, np.ndarray) else type(x).__name__ for x in given
+            f"{'' if x.flags.writeable else 'read-only '}{x.dtype} {x.shape}"
+            if isinstance(x, np.ndarray)
+            else type(x).__name__
+            for x in given
         ]
-        return f"got {', '.join(shown)}; expected arrays of {self.dtype}, {', '.join(wanted)}"
+        return (
+            f"got {', '.join(shown)}; expected writable arrays of {self.dtype}, {', '.join(wanted)}"
+        )
 
 
 def _expected(shape: Shape) -> str:
