@@ -21,3 +21,13 @@ def _own_cache(tmp_path_factory):
         cache.folder.cache_clear()
         yield
     cache.folder.cache_clear()
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """Without a cache: everything is compiled in this test."""
+    with monkeypatch.context() as patch:
+        patch.setenv("APPELL_CACHE", "off")
+        cache.folder.cache_clear()
+        yield
+    cache.folder.cache_clear()

@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile import cache, kernel, native
+from appell.compile import kernel, native
 from appell.compile.image import image, load_image
 
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
 STATE = np.linspace(-1, 1, 18).reshape(3, 6)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch):
-    monkeypatch.setenv("APPELL_CACHE", "off")
-    cache.folder.cache_clear()
-    yield
-    monkeypatch.undo()
-    cache.folder.cache_clear()
 
 
 @pytest.fixture(scope="module")

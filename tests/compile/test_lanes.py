@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile import cache, kernel, llvm
-
-
-@pytest.fixture
-def _nothing_kept(monkeypatch):
-    monkeypatch.setenv("APPELL_CACHE", "off")
-    cache.folder.cache_clear()
-    yield
-    monkeypatch.undo()
-    cache.folder.cache_clear()
+from appell.compile import kernel, llvm
 
 
 def results(robot: appell.Robot, dtype: str) -> list[np.ndarray]:
@@ -30,7 +21,7 @@ def results(robot: appell.Robot, dtype: str) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.usefixtures("_nothing_kept")
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_number_of_lanes_does_not_matter(monkeypatch, dtype, lanes):
@@ -41,7 +32,7 @@ def test_the_number_of_lanes_does_not_matter(monkeypatch, dtype, lanes):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.usefixtures("_nothing_kept")
+@pytest.mark.usefixtures("nothing_kept")
 def test_cutting_a_tape_into_functions_does_not_matter(monkeypatch):
     model = appell.load("random_tree", n=7, seed=4).model
     whole = results(appell.Robot(model), "float64")
