@@ -76,7 +76,7 @@ def recorded(model: Model, recipe: Recipe) -> Tape:
             f"{recipe.quantity} has no formulation {recipe.formulation!r}; it has "
             f"{', '.join(asked.formulations)}."
         ) from None
-    base = regrouped(model) if asked.regroup and recipe.regroup else model
+    base = regrouped(model) if recipe.regroup and recipe.formulation in asked.regroup else model
     n = len(asked.inputs)
 
     def of_state(*arguments: Any) -> Any:
@@ -98,16 +98,16 @@ def recorded(model: Model, recipe: Recipe) -> Tape:
 
 def _idle(model: Model) -> list[str]:
     """Joints that move no inertia."""
-    anywhere = [0.1 * (i + 1) for i in range(model.nv)]
-    M = QUANTITIES["mass_matrix"].formulations["gibbs_tensor"](model, anywhere)
+    anywhere = [0.1 * (i + 1) for i in range(model.nq)]
+    M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, anywhere)
     return [joint.name for i, joint in enumerate(model.joints) if M[i][i] == 0]
 
 
 def _shapes(model: Model, recipe: Recipe) -> tuple[Shapes, Shapes]:
     """Of the inputs and the outputs."""
     asked = quantity_named(recipe.quantity)
-    sizes = {"n": model.nv, "p": len(inertial_parameters(model))}
-    inputs: Shapes = dict.fromkeys(asked.inputs, (model.nv,))
+    sizes = {"n": model.nv, "q": model.nq, "p": len(inertial_parameters(model))}
+    inputs: Shapes = {x: (model.nq if x == "q" else model.nv,) for x in asked.inputs}
     inputs |= {group: values(model, group).shape for group in recipe.parameters}
     outputs = {
         name: tuple(sizes[k] if isinstance(k, str) else k for k in axes)

@@ -76,7 +76,7 @@ class Robot:
     @property
     def nq(self) -> int:
         """How many coordinates."""
-        return self.model.nv
+        return self.model.nq
 
     @property
     def nv(self) -> int:

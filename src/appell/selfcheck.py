@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError
+from appell.model.model import Model
 
 Array = npt.NDArray[np.float64]
 
@@ -32,10 +33,16 @@ def selfcheck(robot: Any, states: int = 100, seed: int = 0) -> list[Check]:
         if not isinstance(given, int) or given < least:
             raise InputError(f"selfcheck({name}={given!r}): expected a whole number, {least} up.")
     draw = np.random.default_rng(seed)
-    q, v, a = (draw.uniform(-np.pi, np.pi, (states, robot.nv)) for _ in range(3))
+    q, v, a = (draw.uniform(-np.pi, np.pi, (states, n)) for n in (robot.nq, robot.nv, robot.nv))
+    if robot.model.free:
+        q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
+
+    def along(x: Array, d: Array) -> Array:
+        return displaced(robot.model, x, d)
+
     tau, M = robot.inverse_dynamics(q, v, a), robot.mass_matrix(q)
     C, g = robot.coriolis_matrix(q, v), robot.gravity(q)
-    skew = _rate(robot.mass_matrix, q, v) - 2 * C
+    skew = _rate(robot.mass_matrix, along, q, v) - 2 * C
 
     def mul(A: Array, x: Array) -> Array:
         return np.einsum("...ij,...j->...i", A, x)
@@ -47,7 +54,8 @@ def selfcheck(robot: Any, states: int = 100, seed: int = 0) -> list[Check]:
         Check("M is symmetric", _error(M, np.swapaxes(M, -1, -2)), 0.0),
         Check("M is positive definite", float(max(0.0, -np.linalg.eigvalsh(M).min())), 0.0),
         Check("dM/dt - 2C is skew-symmetric", _error(skew, -np.swapaxes(skew, -1, -2), M), 1e-6),
-        Check("g = dU/dq", _error(g, _gradient(robot.potential_energy, q), tau), 1e-6),
+        Check("g = dU/dq",
+              _error(g, _gradient(robot.potential_energy, along, q, robot.nv), tau), 1e-6),
         Check("T = v.M v / 2", _error(robot.kinetic_energy(q, v), (v * mul(M, v)).sum(-1) / 2),
               1e-10),
         Check("forward dynamics undoes inverse dynamics",
@@ -68,13 +76,35 @@ def _on_floats(robot: Any, *state: Array) -> Array:
     return np.array([equation(robot.model, *row) for row in rows], dtype=float)
 
 
-def _rate(function: Callable[[Array], Array], q: Array, v: Array, h: float = 1e-3) -> Array:
+def displaced(model: Model, q: Array, d: Array) -> Array:
+    """Coordinates after a small displacement d, one entry a speed; a free body's in its axes."""
+    if not model.free:
+        return q + d
+    from scipy.spatial.transform import Rotation
+
+    turn = Rotation.from_quat(q[..., 3:7])
+    return np.concatenate(
+        [
+            q[..., :3] + turn.apply(d[..., :3]),
+            (turn * Rotation.from_rotvec(d[..., 3:6])).as_quat(),
+            q[..., 7:] + d[..., 6:],
+        ],
+        axis=-1,
+    )
+
+
+Path = Callable[[Array, Array], Array]
+
+
+def _rate(
+    function: Callable[[Array], Array], along: Path, q: Array, v: Array, h: float = 1e-3
+) -> Array:
     """d/dt of a function along v, to the fourth order in h."""
-    near = function(q + h * v) - function(q - h * v)
-    far = function(q + 2 * h * v) - function(q - 2 * h * v)
+    near = function(along(q, h * v)) - function(along(q, -h * v))
+    far = function(along(q, 2 * h * v)) - function(along(q, -2 * h * v))
     return (8 * near - far) / (12 * h)
 
 
-def _gradient(function: Callable[[Array], Array], q: Array) -> Array:
-    units = np.eye(q.shape[-1])
-    return np.stack([_rate(function, q, np.broadcast_to(e, q.shape)) for e in units], axis=-1)
+def _gradient(function: Callable[[Array], Array], along: Path, q: Array, n: int) -> Array:
+    directions = (np.broadcast_to(e, (*q.shape[:-1], n)) for e in np.eye(n))
+    return np.stack([_rate(function, along, q, d) for d in directions], axis=-1)

@@ -9,6 +9,7 @@ from batches import evaluate
 from appell.equations.quantities import QUANTITIES
 from appell.model.build import assemble
 from appell.model.inertia import Inertia
+from appell.model.library.puma560 import puma560
 from appell.model.library.random import random_description, random_tree
 from appell.model.regroup import regrouped
 
@@ -21,7 +22,7 @@ def test_regrouping_changes_no_dynamics(quantity):
     for seed in range(8):
         model = random_tree(5, seed, branching=0.4, prismatic=0.4, fixed=0.3, rotors=seed % 2 == 0)
         states = np.random.default_rng(seed).normal(size=(len(inputs), 3, 5))
-        for formulation in QUANTITIES[quantity].formulations:
+        for formulation in QUANTITIES[quantity].regroup:
             ours, given = (
                 evaluate(m, quantity, *states, formulation=formulation)
                 for m in (regrouped(model), model)
@@ -29,12 +30,18 @@ def test_regrouping_changes_no_dynamics(quantity):
             np.testing.assert_allclose(ours, given, rtol=0, atol=1e-12 * np.abs(given).max())
 
 
-def test_turning_links_are_left_without_mass_and_sliding_ones_without_moments():
+def test_turning_links_are_left_as_laminas_without_mass_and_sliding_ones_without_moments():
     for body in regrouped(random_tree(6, 1, prismatic=0.5)).bodies:
         if body.revolute:
-            assert (body.mass, body.moment.z, body.tensor.yy) == (0, 0, 0)
+            assert (body.mass, body.moment.z) == (0, 0)
+            assert body.tensor.zz == body.tensor.xx + body.tensor.yy
         else:
             assert not any(body.tensor)
+
+
+def test_a_link_alike_in_all_directions_across_its_axis_keeps_only_its_moment_about_it():
+    last = regrouped(puma560()).bodies[-1]
+    assert [x != 0 for x in last.inertia.parameters] == [False] * 9 + [True]
 
 
 @pytest.mark.parametrize("heaviest", ["first", "last", "any"])

@@ -187,7 +187,7 @@ def test_an_out_that_does_not_fit_is_refused_and_untouched(robot, states):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"formulation": "magic"}, "no formulation 'magic'; it has gibbs_tensor"),
+        ({"formulation": "magic"}, "no formulation 'magic'; it has gibbs_lean"),
         ({"dtype": "int32"}, "float64 and float32"),
         ({"target": "abacus"}, "'cpu'"),
         ({"parameters": "colour"}, "expected one of mass, com"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.equations.gibbs_tensor import accelerations, inertial_forces
+from appell.equations.gibbs_lean import inertial_forces
 from appell.maths.rotation import Rotation
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Symmetric, Tensor, Vector, Z, cross, outer
@@ -23,7 +23,7 @@ def forward_dynamics(
 ) -> list[Scalar]:
     """Accelerations of the joints."""
     n_bodies = len(model.bodies)
-    f, n = inertial_forces(model, *accelerations(model, q, v, [0] * n_bodies))
+    f, n = inertial_forces(model, q, v, [0] * n_bodies)
     A = [Symmetric(b.mass, 0, b.mass, 0, 0, b.mass) for b in model.bodies]
     B = [skew(b.moment) for b in model.bodies]
     C = [b.tensor for b in model.bodies]

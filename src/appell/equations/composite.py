@@ -161,20 +161,6 @@ def inverse_dynamics_derivatives(
     return dq, dv, da
 
 
-def mass_matrix(model: Model, q: Sequence[Scalar]) -> Matrix:
-    """The inertia matrix from what each joint carries (Walker and Orin's composite bodies)."""
-    places = poses(model, q)
-    carried = _carried(model, [_load(model, i, places[i], None) for i, _ in model.outwards()])
-    fields = [_field(model, i, places[i]) for i, _ in model.outwards()]
-    D = _zeros(model)
-    for i, path in enumerate(model.ancestors):
-        row = carried[i].inertia(fields[i])
-        for k in path:
-            D[i][k] = D[k][i] = row @ fields[k]
-        D[i][i] = D[i][i] + model.bodies[i].joint.reflected
-    return D
-
-
 class _Motion(NamedTuple):
     S: list[Field]  # each joint's field
     dS: list[Field]  # and its rate
@@ -200,14 +186,12 @@ def _field(model: Model, i: int, place: Pose) -> Field:
     return Field(z, cross(place.s, z)) if model.bodies[i].revolute else Field(ZERO, z)
 
 
-def _load(model: Model, i: int, place: Pose, V: Field | None) -> Load:
+def _load(model: Model, i: int, place: Pose, V: Field) -> Load:
     body = model.bodies[i]
     moment = place.R @ body.moment
     phi = moment + place.s * body.mass
     psi = place.R.congruence(body.tensor)
     psi = psi + inertia_product(place.s, moment) + point_inertia(place.s) * body.mass
-    if V is None:
-        return Load(body.mass, phi, psi, ZERO, Tensor(ZERO, ZERO, ZERO))
     # Q = sum m r' r^T = w~ P + m phi^T, with P = sum m r r^T = tr(psi)/2 - psi.
     half = 0.5 * (psi.xx + psi.yy + psi.zz)
     P = Symmetric(half - psi.xx, -psi.xy, half - psi.yy, -psi.xz, -psi.yz, half - psi.zz).tensor

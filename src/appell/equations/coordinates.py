@@ -7,37 +7,56 @@ every quantity whose axes are known, whatever its equation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from appell.equations.free import seen_from_base
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 
 Axes = tuple[int | str, ...]
 Equation = Callable[..., Any]
+Meaning = Callable[[Model, Mapping[str, Any], Any], Any]  # what results say of a free robot
 
 
-def in_coordinates(equation: Equation, inputs: Sequence[str], outputs: Sequence[Axes]) -> Equation:
+def in_coordinates(
+    equation: Equation,
+    inputs: Sequence[str],
+    outputs: Sequence[Axes],
+    free: Meaning | None = None,
+) -> Equation:
     """The same equation taking and giving coordinates instead of the bodies' joints."""
 
     def reduced(model: Model, *arguments: Any) -> Any:
         states, rest = arguments[: len(inputs)], arguments[len(inputs) :]
-        spread = [
-            model.spread(x, shifted=name == "q") for x, name in zip(states, inputs, strict=True)
-        ]
-        results = equation(model, *spread, *rest)
-        if not model.mimics:
-            return results
-        if len(outputs) == 1:
-            return _contracted(model, results, outputs[0])
-        return tuple(_contracted(model, x, axes) for x, axes in zip(results, outputs, strict=True))
+        results = in_joints(equation, model, dict(zip(inputs, states, strict=True)), rest)
+        if model.mimics or model.reordered:
+            if len(outputs) == 1:
+                results = _contracted(model, results, outputs[0])
+            else:
+                pairs = zip(results, outputs, strict=True)
+                results = tuple(_contracted(model, x, axes) for x, axes in pairs)
+        if model.free and free:
+            return free(model, dict(zip(inputs, states, strict=True)), results)
+        return results
 
     return reduced
 
 
+def in_joints(
+    equation: Equation, model: Model, states: Mapping[str, Any], rest: Sequence[Any] = ()
+) -> Any:
+    """The equation's results, one entry a body, for states in the robot's coordinates."""
+    seen, arguments = seen_from_base(model, states) if model.free else (model, states.values())
+    spread = [
+        seen.spread(x, shifted=name == "q") for x, name in zip(arguments, states, strict=True)
+    ]
+    return equation(seen, *spread, *rest)
+
+
 def paths(model: Model) -> Sequence[Sequence[int]]:
     """Which coordinates the inertia matrix couples: for each, itself and those before it."""
-    if model.mimics:
+    if model.mimics or model.reordered:
         return [range(i + 1) for i in range(model.nv)]
     return model.ancestors
 

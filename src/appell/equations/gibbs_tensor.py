@@ -1,56 +1,28 @@
-"""The Gibbs-Appell equations in tensor notation: Mata et al. 2002.
+"""The Gibbs-Appell equations in tensor notation: Mata et al. 2002, sections 2 to 4.
 
-Inverse dynamics, O(n), section 4.1; the inertia matrix as the Hessian of the
-Gibbs function, O(n^2), section 4.2; forward dynamics, section 3. All for trees,
-revolute and prismatic joints. Vectors of body i are in its own axes; w, dw are
-its angular velocity and acceleration, dds the acceleration of its origin, W its
-angular acceleration tensor. Second moments are taken about the origins.
+Inverse dynamics, O(n), section 4.1; the inertia matrix as the Hessian of the Gibbs
+function, O(n^2), section 4.2; forward dynamics by both, section 3. As on the page, with
+centres of mass r_ii, Euler's tensors J about them and constants made off-line; beside a
+step stands what it costs, products M and sums A. On a tree, what a body takes from the
+next one it takes from each of its children, and prismatic joints are let in; gibbs_lean
+computes the same with fewer operations. Vectors of body i are in its own axes: w, dw are
+its angular velocity and acceleration, dds the acceleration of its origin, W (the paper's
+Omega) its angular acceleration tensor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from appell.equations.linear import solve
+from appell.equations.linear import Matrix, Paths, back_substitute
+from appell.maths.rotation import AboutX, AboutZ, After, Rotation
 from appell.maths.scalar import Scalar
-from appell.maths.vector import (
-    NULL,
-    ZERO,
-    Symmetric,
-    Tensor,
-    Vector,
-    Z,
-    cross,
-    inertia_product,
-    point_inertia,
-)
-from appell.model.model import BASE, Model
+from appell.maths.vector import NULL, ZERO, Symmetric, Tensor, Vector, Z, cross, point_inertia
+from appell.model.inertia import Inertia
+from appell.model.model import BASE, Body, Model
 
-
-def inverse_dynamics(
-    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]
-) -> list[Scalar]:
-    """Joint forces, by equations 8 to 16. Gravity enters as the base's acceleration, -g."""
-    f, n = inertial_forces(model, *accelerations(model, q, v, a))
-    tau: list[Scalar] = [0] * len(model.bodies)
-    for i, body in model.inwards():
-        tau[i] = body.rho * n[i].z + body.sigma * f[i].z + body.joint.reflected * a[i]  # (14)
-        if body.parent != BASE:
-            R = body.rotation(q[i])
-            phi = R @ f[i]  # (16)
-            f[body.parent] = f[body.parent] + phi
-            n[body.parent] = n[body.parent] + R @ n[i] + cross(body.offset(q[i]), phi)  # (15)
-    return tau
-
-
-def bias(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-    """C v + g: the joint forces while no joint accelerates."""
-    return inverse_dynamics(model, q, v, [0] * len(model.bodies))
-
-
-def gravity(model: Model, q: Sequence[Scalar]) -> list[Scalar]:
-    """The joint forces that hold the robot still."""
-    return bias(model, q, [0] * len(model.bodies))
+# Section 2: the Gibbs function, and what appears in its gradient
 
 
 def gibbs_function(
@@ -71,50 +43,11 @@ def gibbs_function(
     return G
 
 
-def mass_matrix(model: Model, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The Hessian of the Gibbs function by the accelerations: section 4.2, steps 1 to 7.
-
-    phi and psi are the first and second moments of a body with all it carries.
-    """
-    n = len(model.bodies)
-    M: list[Scalar] = [body.mass for body in model.bodies]
-    phi: list[Vector] = [body.moment for body in model.bodies]
-    psi: list[Symmetric] = [body.tensor for body in model.bodies]
-    for i, body in model.inwards():
-        p = body.parent
-        if p != BASE:
-            R, s = body.rotation(q[i]), body.offset(q[i])
-            carried = R @ phi[i]  # step 4
-            M[p] = M[p] + M[i]
-            phi[p] = phi[p] + s * M[i] + carried
-            psi[p] = psi[p] + point_inertia(s) * M[i] + inertia_product(s, carried)  # step 5
-            psi[p] = psi[p] + R.congruence(psi[i])
-    D: list[list[Scalar]] = [[0] * n for _ in range(n)]
-    axes: list[dict[int, Vector]] = []  # d dw_j / d a_k or, of a prismatic joint k, its direction
-    arms: list[dict[int, Vector]] = []  # from the origin of k to that of j
-    for j, body in model.outwards():
-        Rt, s = body.rotation(q[j]).T, body.offset(q[j])
-        above = axes[body.parent] if body.parent != BASE else {}
-        reach = arms[body.parent] if body.parent != BASE else {}
-        axes.append({k: Rt @ u for k, u in above.items()} | {j: Z})  # step 3
-        arms.append({k: Rt @ (r + s) for k, r in reach.items()} | {j: ZERO})  # step 2
-        # What a unit acceleration of joint j asks of all it carries: force and moment.
-        force = Z * M[j] if body.sigma else cross(Z, phi[j])
-        moment = cross(phi[j], Z) if body.sigma else Vector(psi[j].xz, psi[j].yz, psi[j].zz)
-        D[j][j] = (force.z if body.sigma else moment.z) + body.joint.reflected  # step 6
-        for k in model.ancestors[j][:-1]:  # step 7
-            u, r = axes[j][k], arms[j][k]
-            D[j][k] = u @ force if model.bodies[k].sigma else u @ (moment + cross(r, force))
-            D[k][j] = D[j][k]
-    return D
-
-
-def forward_dynamics(
-    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], tau: Sequence[Scalar]
-) -> list[Scalar]:
-    """Accelerations from D a = tau - bias, equation 17, by Cholesky's decomposition."""
-    rest = [t - b for t, b in zip(tau, bias(model, q, v), strict=True)]
-    return solve(mass_matrix(model, q), rest, model.ancestors)
+def euler_tensor(inertia: Inertia) -> Symmetric:
+    """J = tr(I)/2 - I (11), about the centre of mass, off-line."""
+    I = inertia.central
+    half = 0.5 * (I.xx + I.yy + I.zz)
+    return Symmetric(half - I.xx, -I.xy, half - I.yy, -I.xz, -I.yz, half - I.zz)
 
 
 def angular_acceleration_tensor(w: Vector, dw: Vector) -> Tensor:
@@ -128,34 +61,48 @@ def angular_acceleration_tensor(w: Vector, dw: Vector) -> Tensor:
     )
 
 
-def inertial_moment(I: Symmetric, w: Vector, dw: Vector, W: Tensor) -> Vector:
-    """The axial vector of W J - (W J)^T (10), J = tr(I)/2 - I: I dw + w x I w.
-
-    Grouped by products of speeds, so that equal moments of inertia cancel.
-    """
-    x, y, z = (W.y.z + dw.x, W.x.z - dw.y, W.x.y + dw.z)  # w_y w_z, w_x w_z, w_x w_y
+def inertial_moment(W: Tensor, J: Symmetric) -> Vector:
+    """t about the centre of mass, the axial vector of W J - (W J)^T (10)."""
     return Vector(
-        I.xx * dw.x + (I.zz - I.yy) * x - I.xy * W.z.x + I.xz * W.y.x + I.yz * (W.y.y - W.z.z),
-        I.yy * dw.y + (I.xx - I.zz) * y - I.yz * W.x.y + I.xy * W.z.y + I.xz * (W.z.z - W.x.x),
-        I.zz * dw.z + (I.yy - I.xx) * z - I.xz * W.y.z + I.yz * W.x.z + I.xy * (W.x.x - W.y.y),
+        W.z.y * J.yy - W.y.z * J.zz + W.z.x * J.xy - W.y.x * J.xz + (W.z.z - W.y.y) * J.yz,
+        W.x.z * J.zz - W.z.x * J.xx + W.x.y * J.yz - W.z.y * J.xy + (W.x.x - W.z.z) * J.xz,
+        W.y.x * J.xx - W.x.y * J.yy + W.y.z * J.xz - W.x.z * J.yz + (W.y.y - W.x.x) * J.xy,
     )
 
 
-def inertial_forces(
-    model: Model,
-    w: dict[int, Vector],
-    dw: dict[int, Vector],
-    dds: dict[int, Vector],
-    W: dict[int, Tensor],
-) -> tuple[list[Vector], list[Vector]]:
-    """Section 4.1, step 2: what each body's motion asks for, the moment about its origin."""
-    f, n = [], []
-    for i, body in model.outwards():
-        f.append(dds[i] * body.mass + W[i] @ body.moment)  # (9)
-        n.append(
-            inertial_moment(body.tensor, w[i], dw[i], W[i]) + cross(body.moment, dds[i])
-        )  # (10)
-    return f, n
+# Section 4.1: inverse dynamics
+
+
+def inverse_dynamics(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]
+) -> list[Scalar]:
+    """Joint forces, by equations 8 to 16. Gravity enters as the base's acceleration, -g."""
+    _, _, dds, W = accelerations(model, q, v, a)  # step 1
+    tau: list[Scalar] = [0] * len(model.bodies)
+    children: list[list[Child]] = [[] for _ in model.bodies]
+    for i, body in model.inwards():
+        r, p = body.inertia.com, body.parent
+        f = inertial_force(body.mass, centre_acceleration(dds[i], W[i], r))  # step 2: (9)
+        t = inertial_moment(W[i], euler_tensor(body.inertia))  # 15M 15A
+        phi = sum((child.phi for child in children[i]), start=ZERO)
+        if p == BASE:  # step 3: here only the third component of chi is needed
+            chi = Z * carried_moment_about_z(r, f, t, children[i])
+        else:
+            R, s = body.rotation(q[i]), body.offset(q[i])
+            chi = carried_moment(r, f, t, children[i])
+            children[p].append(Child(R, s, carried_force(R, f, phi), chi))
+        tau[i] = (chi.z if body.revolute else f.z + phi.z) + body.joint.reflected * a[i]  # (14)
+    return tau
+
+
+def bias(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """C v + g: the joint forces while no joint accelerates."""
+    return inverse_dynamics(model, q, v, [0] * len(model.bodies))
+
+
+def gravity(model: Model, q: Sequence[Scalar]) -> list[Scalar]:
+    """The joint forces that hold the robot still."""
+    return bias(model, q, [0] * len(model.bodies))
 
 
 def accelerations(
@@ -164,11 +111,291 @@ def accelerations(
     """Section 4.1, step 1: angular velocities and the accelerations, from the base outwards."""
     w, dw, dds, W = {BASE: ZERO}, {BASE: ZERO}, {BASE: -model.gravity}, {BASE: NULL}
     for i, body in model.outwards():
-        p, Rt, s = body.parent, body.rotation(q[i]).T, body.offset(q[i])
-        turning, sliding = Z * (body.rho * v[i]), Z * (body.sigma * v[i])
-        carried = Rt @ w[p]
-        w[i] = carried + turning
-        dw[i] = Rt @ dw[p] + Z * (body.rho * a[i]) + cross(carried, turning)
-        dds[i] = Rt @ (dds[p] + W[p] @ s) + Z * (body.sigma * a[i]) + 2 * cross(w[i], sliding)
-        W[i] = angular_acceleration_tensor(w[i], dw[i])
+        p, R, s = body.parent, body.rotation(q[i]), body.offset(q[i])
+        carried = R.T @ w[p]  # 8M 4A
+        w[i] = angular_velocity(body, carried, v[i])
+        dw[i] = angular_acceleration(body, R, dw[p], carried, v[i], a[i])
+        W[i] = angular_acceleration_tensor(w[i], dw[i])  # 6M 9A
+        dds[i] = origin_acceleration(body, R, dds[p], W[p], s, w[i], v[i], a[i])
     return w, dw, dds, W
+
+
+def angular_velocity(body: Body, carried: Vector, v: Scalar) -> Vector:
+    """w_i = w_{i-1} + z q'. 0M 1A."""
+    return carried + Z * (body.rho * v)
+
+
+def angular_acceleration(
+    body: Body, R: Rotation, dw: Vector, carried: Vector, v: Scalar, a: Scalar
+) -> Vector:
+    """dw_i = R^T dw_{i-1} + z q'' + w~_{i-1} z q'. 10M 7A."""
+    return R.T @ dw + Z * (body.rho * a) + cross(carried, Z * (body.rho * v))
+
+
+def origin_acceleration(
+    body: Body, R: Rotation, dds: Vector, W: Tensor, s: Vector, w: Vector, v: Scalar, a: Scalar
+) -> Vector:
+    """dds_i = R^T (dds_{i-1} + W_{i-1} s_{i-1,i}), and what a joint slides. 17M 13A."""
+    sliding = Z * (body.sigma * a) + 2 * cross(w, Z * (body.sigma * v))
+    return R.T @ (dds + W @ s) + sliding
+
+
+def centre_acceleration(dds: Vector, W: Tensor, r: Vector) -> Vector:
+    """ddr = dds + W r_ii. 9M 9A."""
+    return dds + W @ r
+
+
+def inertial_force(m: Scalar, ddr: Vector) -> Vector:
+    """f = m ddr (9). 3M 0A."""
+    return ddr * m
+
+
+class Child(NamedTuple):
+    """What a body takes from a child: its axes R, its origin s, its part of phi, its chi."""
+
+    R: Rotation
+    s: Vector
+    phi: Vector
+    chi: Vector
+
+
+def carried_force(R: Rotation, f: Vector, phi: Vector) -> Vector:
+    """phi_j = R (f_{j+1} + phi_{j+1}) (16). 8M 7A."""
+    return R @ (f + phi)
+
+
+def carried_moment(r: Vector, f: Vector, t: Vector, children: Iterable[Child]) -> Vector:
+    """chi_j = r~_jj f_j + s~_{j,j+1} phi_j + t_j + R chi_{j+1} (15). 20M 19A."""
+    own = cross(r, f) + t
+    return sum((cross(c.s, c.phi) + c.R @ c.chi for c in children), start=own)
+
+
+def carried_moment_about_z(r: Vector, f: Vector, t: Vector, children: Iterable[Child]) -> Scalar:
+    """The third component of chi_j: z^T a~ b = (z x a)^T b."""
+    own = cross(Z, r) @ f + t.z
+    return sum((cross(Z, c.s) @ c.phi + (c.R.T @ Z) @ c.chi for c in children), start=own)
+
+
+# Section 3: forward dynamics
+
+
+def forward_dynamics(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], tau: Sequence[Scalar]
+) -> list[Scalar]:
+    """Accelerations from D a = tau - bias (17), by Cholesky's decomposition."""
+    rest = [t - b for t, b in zip(tau, bias(model, q, v), strict=True)]
+    return back_substitute(*cholesky(mass_matrix(model, q), model.ancestors), rest, model.ancestors)
+
+
+def cholesky(D: Matrix, paths: Paths, *, zero: Scalar = 0) -> tuple[Matrix, list[Scalar]]:
+    """L (unit lower triangle) and 1/d of D = L^T d L, row by row from the tips, without roots.
+
+    n(n+1)(n+2)/6 products, divisions among them, and as many sums where each begins at zero:
+    ``zero`` is what they begin with. paths[i] are i and its ancestors.
+    """
+    n = len(D)
+    L: Matrix = [[0] * n for _ in range(n)]
+    scaled: Matrix = [[0] * n for _ in range(n)]  # d L
+    inverse: list[Scalar] = [0] * n
+    for k in reversed(range(n)):
+        carried = [m for m in range(k + 1, n) if k in paths[m]]
+        for j in reversed(paths[k]):
+            scaled[k][j] = D[k][j] - sum((L[m][k] * scaled[m][j] for m in carried), start=zero)
+            if j == k:
+                inverse[k] = 1 / scaled[k][k]
+            else:
+                L[k][j] = scaled[k][j] * inverse[k]
+    return L, inverse
+
+
+# Section 4.2: the inertia matrix
+
+Vectors = list[dict[int, Vector]]  # of a body j and a joint k before it: [j][k]
+
+
+def mass_matrix(model: Model, q: Sequence[Scalar]) -> Matrix:
+    """The Hessian of the Gibbs function by the accelerations, equations 19 to 22."""
+    R = [body.rotation(q[i]) for i, body in model.outwards()]
+    s = [body.offset(q[i]) for i, body in model.outwards()]
+    M, gamma, E = composed(model, s)
+    arms = arms_of_joints(model, R, s)
+    axes = axes_of_joints(model, R, third_rows(R))
+    phi, carried = first_moments(model, R, gamma)
+    psi = second_moments(model, R, s, E, carried)
+    D = main_diagonal(model, M, psi)
+    couple(model, D, axes, arms, M, phi, psi)
+    return D
+
+
+def third_rows(R: Sequence[Rotation]) -> list[Vector]:
+    """Elements of the rotation matrices: the parent's z in the body's axes."""
+    return [rotation.T @ Z for rotation in R]
+
+
+def composed(
+    model: Model, s: Sequence[Vector]
+) -> tuple[list[Scalar], list[Vector], list[Symmetric]]:
+    """Step 1, off-line while no joint slides: composed masses M, gamma and E.
+
+    H, the second moments about the frames' origins, is what E is without children.
+    """
+    M: list[Scalar] = [body.mass for body in model.bodies]
+    gamma: list[Vector] = [body.moment for body in model.bodies]
+    E: list[Symmetric] = [body.tensor for body in model.bodies]
+    for i, body in model.inwards():
+        p = body.parent
+        if p != BASE:
+            M[p] = M[p] + M[i]
+            gamma[p] = gamma[p] + s[i] * M[i]
+            E[p] = E[p] + point_inertia(s[i]) * M[i]
+    return M, gamma, E
+
+
+def arms_of_joints(model: Model, R: Sequence[Rotation], s: Sequence[Vector]) -> Vectors:
+    """Step 2: s_{k,j} from the origin of k to that of j, in the axes of j.
+
+    The parts s_{k,k+1} of all arms are carried outwards, 8M 4A each, and added up, 0M 3A.
+    """
+    parts: Vectors = []
+    arms: Vectors = []
+    for j, body in model.outwards():
+        p = body.parent
+        inner = parts[p] | {p: s[j]} if p != BASE else {}
+        parts.append({k: R[j].T @ part for k, part in inner.items()})
+        arm: Vector | None = None
+        arms.append({})
+        for k in reversed(model.ancestors[j][:-1]):
+            arm = parts[j][k] if arm is None else parts[j][k] + arm
+            arms[j][k] = arm
+    return arms
+
+
+def axes_of_joints(model: Model, R: Sequence[Rotation], rows: Sequence[Vector]) -> Vectors:
+    """Step 3: d dw_j / d q''_k, of a prismatic joint k its direction. 8M 4A from k + 2 on."""
+    axes: Vectors = []
+    for j, body in model.outwards():
+        p = body.parent
+        inner = {k: R[j].T @ u for k, u in axes[p].items() if k != p} if p != BASE else {}
+        axes.append(inner | ({p: rows[j]} if p != BASE else {}) | {j: Z})
+    return axes
+
+
+def first_moments(
+    model: Model, R: Sequence[Rotation], gamma: Sequence[Vector]
+) -> tuple[list[Vector], list[Vector]]:
+    """Step 4: phi of each body with all it carries, and the same in the parent's axes. 8M 7A."""
+    phi = list(gamma)
+    carried = [ZERO] * len(phi)
+    for i, body in model.inwards():
+        if body.parent != BASE:
+            carried[i] = R[i] @ phi[i]
+            phi[body.parent] = phi[body.parent] + carried[i]
+    return phi, carried
+
+
+def second_moments(
+    model: Model,
+    R: Sequence[Rotation],
+    s: Sequence[Vector],
+    E: Sequence[Symmetric],
+    carried: Sequence[Vector],
+) -> list[Symmetric]:
+    """Step 5: psi = E - s~ phi~ - (s~ phi~)^T + R psi_{i+1} R^T of each body with all it carries.
+
+    31M 40A. On the base's children only psi_zz is needed and made: 13M 11A.
+    """
+    psi = list(E)
+    for i, body in model.inwards():
+        p = body.parent
+        if p == BASE:
+            continue
+        if model.bodies[p].parent == BASE:
+            x = -(s[i].x * carried[i].x + s[i].y * carried[i].y)
+            zz = psi[p].zz - x - x + quadratic(R[i].T @ Z, psi[i])
+            psi[p] = psi[p]._replace(zz=zz)
+        else:
+            X = skew_product(s[i], carried[i])
+            psi[p] = without_twice(psi[p], X) + similarity(R[i], psi[i])
+    return psi
+
+
+def main_diagonal(model: Model, M: Sequence[Scalar], psi: Sequence[Symmetric]) -> Matrix:
+    """Step 6: D_ii = z^T psi_i z, or the mass that a joint slides, with its rotor. 0M 0A."""
+    D: Matrix = [[0] * len(model.bodies) for _ in model.bodies]
+    for i, body in model.outwards():
+        D[i][i] = (psi[i].zz if body.revolute else M[i]) + body.joint.reflected
+    return D
+
+
+def couple(
+    model: Model,
+    D: Matrix,
+    axes: Vectors,
+    arms: Vectors,
+    M: Sequence[Scalar],
+    phi: Sequence[Vector],
+    psi: Sequence[Symmetric],
+) -> None:
+    """Step 7: D_jk = (d dw_j / d q''_k)^T (psi_j - s~_{k,j} phi~_j) z. 7M 6A.
+
+    A sliding joint j asks for the force z M_j and the moment phi_j x z instead, and of
+    a sliding joint k only the force counts.
+    """
+    for j, body in model.outwards():
+        for k in model.ancestors[j][:-1]:
+            u, s = axes[j][k], arms[j][k]
+            if model.bodies[k].sigma:
+                D[j][k] = u @ (Z * M[j] if body.sigma else cross(Z, phi[j]))
+            elif body.sigma:
+                D[j][k] = u @ (cross(phi[j], Z) + cross(s, Z * M[j]))
+            else:
+                D[j][k] = u @ (psi[j] @ Z - cross(s, cross(phi[j], Z)))
+            D[k][j] = D[j][k]
+
+
+def skew_product(a: Vector, b: Vector) -> Tensor:
+    """a~ b~ = b a^T - (a . b) 1. 12M 3A."""
+    return Tensor(
+        Vector(-(a.y * b.y + a.z * b.z), a.y * b.x, a.z * b.x),
+        Vector(a.x * b.y, -(a.x * b.x + a.z * b.z), a.z * b.y),
+        Vector(a.x * b.z, a.y * b.z, -(a.x * b.x + a.y * b.y)),
+    )
+
+
+def without_twice(E: Symmetric, X: Tensor) -> Symmetric:
+    """E - X - X^T. 0M 12A."""
+    return Symmetric(
+        E.xx - X.x.x - X.x.x,
+        E.xy - X.x.y - X.y.x,
+        E.yy - X.y.y - X.y.y,
+        E.xz - X.x.z - X.z.x,
+        E.yz - X.y.z - X.z.y,
+        E.zz - X.z.z - X.z.z,
+    )
+
+
+def similarity(R: Rotation, S: Symmetric) -> Symmetric:
+    """R S R^T by turns about one axis after another: 19M 19A about z and x."""
+    match R:
+        case After(first, second):
+            return similarity(first, similarity(second, S))
+        case AboutZ(c, s):
+            # By the double angle, whose sine and cosine are 2 cs and cc - ss. 11M 11A.
+            cc, cs = c * c, c * s
+            ss = 1 - cc
+            xx = cc * S.xx - (cs + cs) * S.xy + ss * S.yy
+            xy = cs * (S.xx - S.yy) + (cc - ss) * S.xy
+            xz, yz = c * S.xz - s * S.yz, s * S.xz + c * S.yz
+            return Symmetric(xx, xy, S.xx + S.yy - xx, xz, yz, S.zz)
+        case AboutX(c, s):
+            e = s * (S.yy - S.zz) + c * (S.yz + S.yz)  # as in AboutX.congruence. 8M 8A.
+            xy, xz, se = c * S.xy - s * S.xz, s * S.xy + c * S.xz, s * e
+            return Symmetric(S.xx, xy, S.yy - se, xz, c * e - S.yz, S.zz + se)
+        case _:
+            return R.congruence(S)
+
+
+def quadratic(r: Vector, S: Symmetric) -> Scalar:
+    """r^T S r. 9M 7A."""
+    x, y = S.xy * r.y + S.xz * r.z, S.yz * r.z
+    return r.x * (S.xx * r.x + (x + x)) + r.y * (S.yy * r.y + (y + y)) + S.zz * r.z * r.z

@@ -1,17 +1,31 @@
 """What can be asked of a robot, and the equations that answer it.
 
-Each quantity names its inputs, the axes of its outputs ("n" counts joints, "p"
-inertial parameters) and its formulations, the first of which is the default.
+Each quantity names its inputs, the axes of its outputs ("n" counts speeds, "q"
+coordinates, "p" inertial parameters) and its formulations, the first of which is the default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from appell.equations import articulated_body, composite, energy, gibbs_tensor, kinematics
-from appell.equations.coordinates import Axes, Equation, in_coordinates, paths
+from appell.equations import (
+    articulated_body,
+    composite,
+    composite_body,
+    energy,
+    free,
+    gibbs_lean,
+    gibbs_tensor,
+    gibbs_tree,
+    gibbs_vector,
+    gibbs_vector_paul,
+    kinematics,
+    lagrange_euler,
+    newton_euler,
+)
+from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, in_joints, paths
 from appell.equations.linear import back_substitute, factorise, invert
 from appell.equations.regressor import regressor
 from appell.maths.scalar import Scalar
@@ -24,7 +38,7 @@ class Quantity:
     outputs: Mapping[str, Axes]
     formulations: Mapping[str, Equation]
     frame: bool = False  # whether it is asked of a frame
-    regroup: bool = False  # whether it is the same for a regrouped model
+    regroup: frozenset[str] = frozenset()  # formulations that take a regrouped model
     deep: str | None = None  # the formulation that is faster for long chains, if another is
 
     def default(self, model: Model) -> str:
@@ -37,40 +51,72 @@ def _of_bodies(
     inputs: tuple[str, ...],
     outputs: Mapping[str, Axes],
     frame: bool = False,
-    regroup: bool = False,
+    regroup: Collection[str] = (),
+    free: Meaning | None = None,
     **equations: Equation,
 ) -> Quantity:
     axes = tuple(outputs.values())
     return Quantity(
         inputs,
         outputs,
-        {name: in_coordinates(f, inputs, axes) for name, f in equations.items()},
+        {name: in_coordinates(f, inputs, axes, free) for name, f in equations.items()},
         frame,
-        regroup,
+        frozenset(regroup),
     )
 
 
-def _forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
-    """Mata et al. 2002, section 3, in the robot's coordinates."""
-    if not model.mimics:
-        return gibbs_tensor.forward_dynamics(model, model.spread(q, shifted=True), v, tau)
-    M = QUANTITIES["mass_matrix"].formulations["gibbs_tensor"](model, q)
-    bias = QUANTITIES["bias"].formulations["gibbs_tensor"](model, q, v)
+def _bias(inverse_dynamics: Equation) -> Equation:
+    """C v + g: the joint forces while no speed changes."""
+
+    def bias(model: Model, q: Any, v: Any) -> Any:
+        return inverse_dynamics(model, q, v, [0] * model.nv)
+
+    return bias
+
+
+def _solving(equation: Equation) -> Equation:
+    """Forward dynamics of bodies, in the robot's coordinates."""
+
+    def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
+        if model.mimics:
+            return _solved_in_coordinates(model, q, v, tau)
+        states = {"q": q, "v": v, "tau": tau}
+        of_bodies = in_joints(equation, model, states)
+        a: list[Scalar] = [0] * model.nv
+        for body, x in zip(model.bodies, of_bodies, strict=True):
+            a[body.coordinate] = x
+        return free.acceleration(model, states, a) if model.free else a
+
+    return forward_dynamics
+
+
+def _solved_in_coordinates(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
+    """M a = tau - bias, where joints mimic others."""
+    M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, q)
+    bias = QUANTITIES["bias"].formulations["gibbs_lean"](model, q, v)
     rest = [t - b for t, b in zip(tau, bias, strict=True)]
     ways = paths(model)
     return back_substitute(*factorise(M, ways), rest, ways)
 
 
-def _forward_dynamics_articulated(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
-    if model.mimics:
-        return _forward_dynamics(model, q, v, tau)
-    return articulated_body.forward_dynamics(model, model.spread(q, shifted=True), v, tau)
+def _motion(forward_dynamics: Equation) -> Equation:
+    """dq/dt and the accelerations: the state's rate."""
+
+    def motion(model: Model, q: Any, v: Any, tau: Any) -> Any:
+        return free.coordinate_rates(model, q, v), forward_dynamics(model, q, v, tau)
+
+    return motion
+
+
+def _free_coriolis_matrix(model: Model, states: Mapping[str, Any], C: Any) -> Any:
+    M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, states["q"])
+    return free.coriolis_matrix(states["v"], C, M)
 
 
 def _forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Any:
     """da/dq = -M^-1 dtau/dq at the acceleration that tau gives, da/dv likewise, da/dtau = M^-1."""
-    short = model.depth <= SHORT_CHAIN
-    a = (_forward_dynamics if short else _forward_dynamics_articulated)(model, q, v, tau)
+    asked = QUANTITIES["forward_dynamics"]
+    a = asked.formulations[asked.default(model)](model, q, v, tau)
     derivatives = QUANTITIES["inverse_dynamics_derivatives"].formulations["composite"]
     dq, dv, M = derivatives(model, q, v, a)
     inverse = invert(M, paths(model))
@@ -88,50 +134,101 @@ SHORT_CHAIN = 8
 
 _n, _nn = ("n",), ("n", "n")
 
+_INVERSE = _of_bodies(
+    ("q", "v", "a"),
+    {"tau": _n},
+    regroup=("gibbs_lean",),
+    gibbs_lean=gibbs_lean.inverse_dynamics,
+    gibbs_tensor=gibbs_tensor.inverse_dynamics,
+    gibbs_vector=gibbs_vector.inverse_dynamics,
+    gibbs_vector_paul=gibbs_vector_paul.inverse_dynamics,
+    newton_euler=newton_euler.inverse_dynamics,
+    lagrange_euler=lagrange_euler.inverse_dynamics,
+    gibbs_tree=gibbs_tree.inverse_dynamics,
+)
+
+_FORWARD = Quantity(
+    ("q", "v", "tau"),
+    {"a": _n},
+    {
+        "gibbs_lean": _solving(gibbs_lean.forward_dynamics),
+        "gibbs_tensor": _solving(gibbs_tensor.forward_dynamics),
+        "composite_body": _solving(composite_body.forward_dynamics),
+        "articulated_body": _solving(articulated_body.forward_dynamics),
+        "gibbs_tree": _solving(gibbs_tree.forward_dynamics),
+    },
+    deep="articulated_body",
+    regroup=frozenset(("gibbs_lean", "articulated_body")),
+)
+
 QUANTITIES: dict[str, Quantity] = {
-    "inverse_dynamics": _of_bodies(
-        ("q", "v", "a"), {"tau": _n}, regroup=True, gibbs_tensor=gibbs_tensor.inverse_dynamics
-    ),
-    "forward_dynamics": Quantity(
-        ("q", "v", "tau"),
-        {"a": _n},
-        {"gibbs_tensor": _forward_dynamics, "articulated_body": _forward_dynamics_articulated},
-        deep="articulated_body",
-        regroup=True,
+    "inverse_dynamics": _INVERSE,
+    "forward_dynamics": _FORWARD,
+    "motion": replace(
+        _FORWARD,
+        outputs={"dq": ("q",), "a": _n},
+        formulations={name: _motion(f) for name, f in _FORWARD.formulations.items()},
     ),
     "mass_matrix": _of_bodies(
         ("q",),
         {"M": _nn},
-        regroup=True,
+        regroup=("gibbs_lean",),
+        gibbs_lean=gibbs_lean.mass_matrix,
         gibbs_tensor=gibbs_tensor.mass_matrix,
-        composite=composite.mass_matrix,
+        composite_body=composite_body.mass_matrix,
+        lagrange_euler=lagrange_euler.mass_matrix,
+        gibbs_tree=gibbs_tree.mass_matrix,
     ),
     "coriolis_matrix": _of_bodies(
-        ("q", "v"), {"C": _nn}, regroup=True, composite=composite.coriolis_matrix
+        ("q", "v"),
+        {"C": _nn},
+        regroup=("composite",),
+        free=_free_coriolis_matrix,
+        composite=composite.coriolis_matrix,
+        lagrange_euler=lagrange_euler.coriolis_matrix,
     ),
-    "gravity": _of_bodies(("q",), {"g": _n}, regroup=True, gibbs_tensor=gibbs_tensor.gravity),
-    "bias": _of_bodies(("q", "v"), {"b": _n}, regroup=True, gibbs_tensor=gibbs_tensor.bias),
+    "gravity": _of_bodies(
+        ("q",),
+        {"g": _n},
+        regroup=("gibbs_lean",),
+        gibbs_lean=gibbs_lean.gravity,
+        gibbs_tensor=gibbs_tensor.gravity,
+        lagrange_euler=lagrange_euler.gravity,
+    ),
+    "bias": replace(
+        _INVERSE,
+        inputs=("q", "v"),
+        outputs={"b": _n},
+        formulations={name: _bias(f) for name, f in _INVERSE.formulations.items()},
+    ),
     "friction": _of_bodies(("v",), {"f": _n}, joints=energy.friction),
-    "kinetic_energy": _of_bodies(("q", "v"), {"T": ()}, regroup=True, bodies=energy.kinetic_energy),
-    "potential_energy": _of_bodies(("q",), {"U": ()}, bodies=energy.potential_energy),
+    "kinetic_energy": _of_bodies(
+        ("q", "v"), {"T": ()}, regroup=("bodies",), bodies=energy.kinetic_energy
+    ),
+    "potential_energy": _of_bodies(
+        ("q",), {"U": ()}, free=free.potential_energy, bodies=energy.potential_energy
+    ),
     "gibbs_function": _of_bodies(
         ("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function
     ),
     "regressor": _of_bodies(("q", "v", "a"), {"Y": ("n", "p")}, gibbs_tensor=regressor),
     "forward_kinematics": _of_bodies(
-        ("q",), {"T": (4, 4)}, frame=True, bodies=kinematics.forward_kinematics
+        ("q",), {"T": (4, 4)}, frame=True, free=free.pose, bodies=kinematics.forward_kinematics
     ),
-    "jacobian": _of_bodies(("q",), {"J": (6, "n")}, frame=True, bodies=kinematics.jacobian),
+    "jacobian": _of_bodies(
+        ("q",), {"J": (6, "n")}, frame=True, free=free.jacobian, bodies=kinematics.jacobian
+    ),
     "inverse_dynamics_derivatives": _of_bodies(
         ("q", "v", "a"),
         {"dtau_dq": _nn, "dtau_dv": _nn, "dtau_da": _nn},
-        regroup=True,
+        regroup=("composite",),
+        free=free.derivatives,
         composite=composite.inverse_dynamics_derivatives,
     ),
     "forward_dynamics_derivatives": Quantity(
         ("q", "v", "tau"),
         {"da_dq": _nn, "da_dv": _nn, "da_dtau": _nn},
         {"composite": _forward_dynamics_derivatives},
-        regroup=True,
+        regroup=frozenset(("composite",)),
     ),
 }

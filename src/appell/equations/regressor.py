@@ -13,16 +13,16 @@ from appell.model.model import BASE, Model
 def regressor(
     model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]
 ) -> list[list[Scalar]]:
-    """Y, n x 10n: per body m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
+    """Y, n x 10 links: per link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
 
-    A robot with rotors has n columns more, for their inertias felt at the joints.
+    A robot with rotors has a column a link more, for their inertias felt at the joints.
     A column is the inverse dynamics of a robot of which only that parameter is one: the
     force and moment of equations 9 and 10 of Mata 2002, carried inwards from its body.
     """
     w, dw, dds, W = accelerations(model, q, v, a)
-    n = len(model.bodies)
-    Y: list[list[Scalar]] = [[0] * (10 * n) for _ in range(n)]
-    for i, body in model.outwards():
+    n, first = len(model.bodies), len(model.bodies) - len(model.links)
+    Y: list[list[Scalar]] = [[0] * (10 * (n - first)) for _ in range(n)]
+    for i, body in enumerate(model.links, start=first):
         link = model.frame(body.name)
         origin = dds[i] + W[i] @ link.s
         for c, (f, m) in enumerate(_columns(link.R.T @ w[i], link.R.T @ dw[i], link.R.T @ origin)):
@@ -30,14 +30,14 @@ def regressor(
             moment = link.R @ m + cross(link.s, force)
             for j in reversed(model.ancestors[i]):
                 on = model.bodies[j]
-                Y[j][10 * i + c] = moment.z if on.revolute else force.z
+                Y[j][10 * (i - first) + c] = moment.z if on.revolute else force.z
                 if on.parent != BASE:
                     R = on.rotation(q[j])
                     force = R @ force
                     moment = R @ moment + cross(on.offset(q[j]), force)
     if model.rotors:
         for i, row in enumerate(Y):
-            row.extend(a[i] if j == i else 0 for j in range(n))
+            row.extend(a[i] if j == i else 0 for j in range(first, n))
     return Y
 
 

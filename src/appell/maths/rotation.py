@@ -113,6 +113,11 @@ def about_z(angle: Scalar) -> AboutZ:
     return AboutZ(cos(angle), sin(angle))
 
 
+def added(a: AboutZ, b: AboutZ) -> AboutZ:
+    """Both turns about one axis as a single one."""
+    return AboutZ(a.c * b.c - a.s * b.s, a.s * b.c + a.c * b.s)
+
+
 def columns(R: Rotation) -> tuple[Vector, Vector, Vector]:
     """The axes of the turned frame in the fixed one."""
     return R @ Vector(1, 0, 0), R @ Vector(0, 1, 0), R @ Vector(0, 0, 1)

@@ -60,3 +60,8 @@ def snap(x: float, tolerance: float = 1e-14) -> float | int:
     """
     nearest = round(x) if abs(x) < 1.5 else 2
     return nearest if nearest != 2 and abs(x - nearest) <= tolerance else float(x)
+
+
+def is_zero(x: Scalar) -> bool:
+    """Whether x is the number zero, and not a value that may happen to be zero."""
+    return isinstance(x, int | float) and x == 0

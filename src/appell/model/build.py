@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import atan2, hypot, isfinite
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,12 @@ import numpy.typing as npt
 from appell.errors import ModelError
 from appell.maths.rotation import AboutX, AboutZ, After, Matrix, Rotation, as_matrix
 from appell.maths.scalar import snap
-from appell.maths.vector import Tensor, Vector
+from appell.maths.vector import ZERO, Tensor, Vector
 from appell.model.inertia import LARGEST, NOTHING, Inertia, check_finite, check_inertia
-from appell.model.model import BASE, Body, Frame, Joint, Model
+from appell.model.model import BASE, FREE, Body, Frame, Joint, Kind, Model
 
 Array = npt.NDArray[np.float64]
+Base = Literal["fixed", "free", "planar"]
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,25 @@ def assemble(
     gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
     tip: str | None = None,
     physical: bool = True,
+    order: Sequence[str] | None = None,
+    points: Sequence[str] = (),
+    base: Base = "fixed",
 ) -> Model:
-    """Build and check a model. ``physical=False`` accepts inertias that no body has."""
+    """Build and check a model. ``physical=False`` accepts inertias that no body has; ``order``
+    names the independent joints in the order of the coordinates, that of the tree without it;
+    ``points`` names the links whose origins can touch a wall. A ``base`` that is "free" moves
+    in space; one that is "planar" slides along the world's x and y and turns about its z."""
+    if base not in get_args(Base):
+        known = ", ".join(get_args(Base))
+        raise ModelError(f"'{name}': base = {base!r}; expected one of {known}.")
+    if base == "planar":
+        links, hinges = _on_a_plane(name, links, hinges)
+    free = base == "free"
     root, ordered = _tree(name, links, hinges)
     for link, inertia in links.items():
         (check_inertia if physical else check_finite)(link, inertia)
     moving = [h for h in ordered if h.joint is not None]
-    if not moving:
+    if not moving and not free:
         raise ModelError(f"'{name}' has no moving joint: there is no dynamics to compute.")
 
     # Every link's place on a body, in the body's frame whose z is its joint's axis.
@@ -100,14 +113,17 @@ def assemble(
     Rzs = [_about_z(b) for b in turn]
 
     frames = []
+    root_inertia = NOTHING
     for link, (body, R, s) in place.items():
-        if body != BASE:
+        if body == BASE:
+            root_inertia = root_inertia + links[link].moved(as_rotation(R), as_vector(s))
+        else:
             R, s = Rzs[body].T @ R, Rzs[body].T @ s
             inertias[body] = inertias[body] + links[link].moved(as_rotation(R), as_vector(s))
         frames.append(Frame(link, body, as_rotation(R), as_vector(s)))
 
-    joints = [h.joint for h in moving if h.mimic is None]
-    index = {j.name: k for k, j in enumerate(joints) if j is not None}
+    joints = _ordered([h.joint for h in moving if h.joint and h.mimic is None], order, name)
+    index = {j.name: k for k, j in enumerate(joints)}
     bodies = []
     for i, h in enumerate(moving):
         assert h.joint is not None
@@ -137,14 +153,81 @@ def assemble(
     tips = {h.child for h in ordered} - {h.parent for h in ordered}
     if tip is None and len(tips) == 1:
         (tip,) = tips
-    return Model(
+    model = Model(
         name=name,
         bodies=tuple(bodies),
-        joints=tuple(j for j in joints if j is not None),
+        joints=tuple(joints),
         frames=tuple(frames),
         gravity=gravity_field(name, gravity),
         tip=tip,
+        points=tuple(points),
     )
+    return _set_free(model, root, snapped(root_inertia)) if free else model
+
+
+_CYCLE = Matrix(Tensor(Vector(0, 0, 1), Vector(1, 0, 0), Vector(0, 1, 0)))  # z is the parent's x
+
+
+def _set_free(model: Model, root: str, inertia: Inertia) -> Model:
+    """The model with its root on three slides and three turns, along and about x, y and z."""
+    if not inertia.mass > 0:
+        raise ModelError(
+            f"'{model.name}': link '{root}' is to be free but has no mass; give it one, or name "
+            "a massive link as the root."
+        )
+    kinds: dict[str, Kind] = dict.fromkeys(("x", "y", "z"), "prismatic")
+    kinds |= dict.fromkeys(("turn x", "turn y", "turn z"), "revolute")
+    free = [
+        Body(
+            name=root if k == FREE - 1 else f"free {way}",
+            parent=k - 1 if k else BASE,
+            joint=Joint(f"free {way}", kind),
+            R0=_CYCLE,
+            s0=ZERO,
+            inertia=inertia if k == FREE - 1 else NOTHING,
+            coordinate=k,
+        )
+        for k, (way, kind) in enumerate(kinds.items())
+    ]
+    carried = [
+        replace(b, parent=b.parent + FREE, coordinate=b.coordinate + FREE) for b in model.bodies
+    ]
+    return replace(
+        model,
+        bodies=(*free, *carried),
+        joints=(*(b.joint for b in free), *model.joints),
+        frames=tuple(replace(f, body=f.body + FREE) for f in model.frames),
+        free=True,
+    )
+
+
+def _on_a_plane(
+    name: str, links: Mapping[str, Inertia], hinges: Sequence[Hinge]
+) -> tuple[dict[str, Inertia], list[Hinge]]:
+    """The description with its root on two slides and a turn."""
+    root, _ = _tree(name, links, hinges)
+    here = np.zeros(3)
+    carriers = {"world": NOTHING, "slide": NOTHING, "slider": NOTHING}
+    for link in carriers:
+        if link in links:
+            raise ModelError(f"'{name}': base = 'planar' needs the name '{link}' for a carrier.")
+    carried = [
+        Hinge("X1", "world", "slide", Joint("X1", "prismatic"), np.eye(3), here, (1, 0, 0)),
+        Hinge("X2", "slide", "slider", Joint("X2", "prismatic"), np.eye(3), here, (0, 1, 0)),
+        Hinge("turn", "slider", root, Joint("turn"), np.eye(3), here),
+    ]
+    return {**carriers, **links}, [*carried, *hinges]
+
+
+def _ordered(joints: list[Joint], order: Sequence[str] | None, name: str) -> list[Joint]:
+    if order is None:
+        return joints
+    known = {j.name: j for j in joints}
+    if sorted(order) != sorted(known):
+        raise ModelError(
+            f"'{name}': order = {list(order)}; expected each of {', '.join(known)} once."
+        )
+    return [known[j] for j in order]
 
 
 def attach(

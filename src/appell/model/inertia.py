@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.rotation import Rotation
-from appell.maths.scalar import Scalar
+from appell.maths.scalar import Scalar, is_zero
 from appell.maths.vector import NIL, ZERO, Symmetric, Vector, inertia_product, point_inertia
 
 # Moments of inertia in files are rounded to a few digits: a rod's zero moment, or a
@@ -43,7 +43,12 @@ class Inertia(NamedTuple):
 
     @property
     def com(self) -> Vector:
-        return self.moment * (1 / self.mass) if self.mass else ZERO
+        return ZERO if is_zero(self.mass) else self.moment * (1 / self.mass)
+
+    @property
+    def central(self) -> Symmetric:
+        """The inertia tensor about the centre of mass."""
+        return self.tensor - point_inertia(self.com) * self.mass
 
     def __add__(self, other: Inertia) -> Inertia:
         return Inertia(
@@ -99,8 +104,8 @@ def check_inertia(link: str, inertia: Inertia) -> None:
                 "give it a mass, or set all its inertia to zero."
             )
         return
-    about_com = inertia.tensor - point_inertia(inertia.com) * m
-    principal = np.linalg.eigvalsh(np.array([[*row] for row in about_com.tensor], dtype=float))
+    about_com = inertia.central.tensor
+    principal = np.linalg.eigvalsh(np.array([[*row] for row in about_com], dtype=float))
     shown = f"{given}, principal moments of inertia about it = {principal.tolist()} kg m^2"
     about_origin = inertia.tensor.xx + inertia.tensor.yy + inertia.tensor.zz
     slack = _ROUNDING * abs(principal).sum() + _SHIFT_ROUNDING * abs(float(about_origin))

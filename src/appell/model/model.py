@@ -20,6 +20,7 @@ from appell.maths.vector import Symmetric, Vector, Z
 from appell.model.inertia import Inertia
 
 BASE = -1
+FREE = 6  # speeds of a free body
 GRAVITY = Vector(0, 0, -9.81)
 T = TypeVar("T")
 Kind = Literal["revolute", "prismatic"]
@@ -138,15 +139,33 @@ class Model:
     frames: tuple[Frame, ...]
     gravity: Vector = GRAVITY
     tip: str | None = None
+    free: bool = False  # whether the first six bodies are one free joint's: see equations.free
+    points: tuple[str, ...] = ()  # frames whose origins can touch a wall; all of them if none
 
     @property
     def nv(self) -> int:
+        """How many speeds."""
         return len(self.joints)
+
+    @property
+    def nq(self) -> int:
+        """How many coordinates: a free body has seven for its six speeds."""
+        return self.nv + self.free
+
+    @property
+    def links(self) -> tuple[Body, ...]:
+        """The bodies there are; a free one's first five only carry it."""
+        return self.bodies[FREE - 1 :] if self.free else self.bodies
 
     @property
     def mimics(self) -> bool:
         """Whether a joint follows another, or one coordinate moves several bodies."""
         return len(self.bodies) != self.nv or any(b.ratio != 1 for b in self.bodies)
+
+    @property
+    def reordered(self) -> bool:
+        """Whether coordinates stand in another order than bodies."""
+        return any(b.coordinate != i for i, b in enumerate(self.bodies))
 
     @property
     def rotors(self) -> bool:

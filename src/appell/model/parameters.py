@@ -26,9 +26,9 @@ GROUPS = ("mass", "com", "inertia", "geometry", "gravity")
 def inertial_parameters(model: Model) -> Array:
     """m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz of each body about its link frame's origin; a robot
     with rotors has their inertias felt at the joints after them."""
-    numbers = [x for body in model.bodies for x in link_inertia(model, body).parameters]
+    numbers = [x for body in model.links for x in link_inertia(model, body).parameters]
     if model.rotors:
-        numbers += [body.joint.reflected for body in model.bodies]
+        numbers += [body.joint.reflected for body in model.links]
     return np.array(numbers, dtype=float)
 
 
@@ -62,7 +62,7 @@ def values(model: Model, group: str) -> Array:
     (n, 6), geometry (n, 12) as the rows of [R | s] from the parent link at q = 0, gravity (3,)."""
     if group == "gravity":
         return np.array(model.gravity, dtype=float)
-    inertias = [link_inertia(model, body) for body in model.bodies]
+    inertias = [link_inertia(model, body) for body in model.links]
     if group == "mass":
         return np.array([i.mass for i in inertias], dtype=float)
     if group == "com":
@@ -70,16 +70,16 @@ def values(model: Model, group: str) -> Array:
     if group == "inertia":
         about_com = (i.tensor - point_inertia(i.com) * i.mass for i in inertias)
         return np.array([*map(tuple, about_com)], dtype=float)
-    return np.array([_geometry(model, body) for body in model.bodies], dtype=float)
+    return np.array([_geometry(model, body) for body in model.links], dtype=float)
 
 
 def with_values(model: Model, given: dict[str, Any]) -> Model:
     """The model with these numbers, scalars of any kind, in the place of its own."""
-    bodies = []
-    for i, body in enumerate(model.bodies):
+    bodies = list(model.bodies[: len(model.bodies) - len(model.links)])
+    for i, body in enumerate(model.links):
         if given.keys() & {"mass", "com", "inertia"}:
             body = replace(body, inertia=_inertia(model, body, i, given))
-        if "geometry" in given:
+        if "geometry" in given and not (model.free and i == 0):
             body = _placed(model, body, given["geometry"][i])
         bodies.append(body)
     gravity = Vector(*given["gravity"]) if "gravity" in given else model.gravity
@@ -99,7 +99,9 @@ def _inertia(model: Model, body: Body, i: int, given: dict[str, Any]) -> Inertia
 
 
 def _geometry(model: Model, body: Body) -> list[Any]:
-    """[R | s] of the body's link in its parent's at q = 0."""
+    """[R | s] of the body's link in its parent's at q = 0; a free base hangs nowhere."""
+    if model.free and body is model.links[0]:
+        return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]
     link, above = model.frame(body.name), _above(model, body)
     R, s = body.rotation(body.shift), body.offset(body.shift)
     turned = as_matrix(After(above[0].T, After(R, link.R)))

@@ -4,9 +4,13 @@ What turns with a joint but looks the same at every angle may as well hang on th
 joint's parent: mass on the axis, and a moment of inertia equal in all directions
 across it. What slides with a joint turns as the parent does, so all its moments of
 inertia may (Khalil and Kleinfinger 1987; Gautier and Khalil 1990). No torque, no
-acceleration and no energy changes; most links are left without mass and with five
-moments instead of ten, and zeros cost nothing when an equation is recorded. The
-links of a regrouped model are not bodies any more: only the robot as a whole is.
+acceleration and no energy changes; most links are left without mass and with seven
+numbers instead of ten, and zeros cost nothing when an equation is recorded.
+
+A link is made a lamina across its joint's axis, I_zz = I_xx + I_yy, whose moments
+gibbs_lean computes with fewer operations; one that is alike in all directions across
+the axis keeps only I_zz. The links of a regrouped model are not bodies any more:
+only the robot as a whole is.
 """
 
 from __future__ import annotations
@@ -27,7 +31,9 @@ def regrouped(model: Model) -> Model:
         inertias[i] = inertias[i] - idle
         if body.parent != BASE:
             inertias[body.parent] = inertias[body.parent] + idle.moved(body.R0, body.s0)
-    bodies = (replace(b, inertia=snapped(x)) for b, x in zip(model.bodies, inertias, strict=True))
+    bodies = (
+        replace(b, inertia=_lamina(snapped(x))) for b, x in zip(model.bodies, inertias, strict=True)
+    )
     return replace(model, bodies=tuple(bodies))
 
 
@@ -35,7 +41,17 @@ def _indifferent(body: Body, inertia: Inertia) -> Inertia:
     """The part of an inertia whose effect does not depend on the joint's position."""
     if body.sigma:
         return Inertia(0, ZERO, inertia.tensor)
-    across = inertia.tensor.yy
+    I = inertia.tensor
+    alike = I.xy == 0 and abs(I.xx - I.yy) <= 1e-15 * abs(I.xx)
+    across = I.xx if alike else 0.5 * (I.xx + I.yy - I.zz)
     return Inertia(
         inertia.mass, Vector(0, 0, inertia.moment.z), Symmetric(across, 0, across, 0, 0, 0)
     )
+
+
+def _lamina(inertia: Inertia) -> Inertia:
+    """I_zz = I_xx + I_yy to the last digit, where it holds but for rounding."""
+    I = inertia.tensor
+    if abs(I.xx + I.yy - I.zz) > 1e-12 * abs(I.zz):
+        return inertia
+    return inertia._replace(tensor=I._replace(zz=I.xx + I.yy))

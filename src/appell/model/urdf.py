@@ -1,6 +1,6 @@
 """Robots from URDF files, the format of ROS (https://wiki.ros.org/urdf/XML).
 
-Fixed-base trees of revolute, continuous, prismatic and fixed joints. Shapes, transmissions and
+Trees of revolute, continuous, prismatic and fixed joints. Shapes, transmissions and
 what simulators add are passed over, and no other file is opened.
 """
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.vector import ZERO, Symmetric
-from appell.model.build import Hinge, Mimic, as_rotation, as_vector, assemble
+from appell.model.build import Base, Hinge, Mimic, as_rotation, as_vector, assemble
 from appell.model.elements import (
     Element,
     attribute,
@@ -46,12 +46,14 @@ def read_urdf(
     *,
     physical: bool = True,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    base: Base = "fixed",
 ) -> Model:
     """The robot of a URDF file; its coordinates stand in the order of the file's joints.
 
     A link without <inertial> has no mass. What <limit> leaves out is unlimited, but where it
     gives only one of lower and upper, the other is 0, as in ROS. ``physical=False`` accepts
-    inertias that no body has; ``gravity`` is in the axes of the root link, m/s^2.
+    inertias that no body has; ``gravity`` is in the world's axes, m/s^2; ``base`` is "fixed",
+    "free" to move in space, or "planar" to move in the world's x, y plane.
     """
     robot = parse(Path(path), "robot")
     _refuse_macros(robot)
@@ -67,7 +69,7 @@ def read_urdf(
             _check(link, inertia, links[link])
     hinges = [_hinge(joint, links, joints) for joint in joints.values()]
     try:
-        return assemble(name, inertias, hinges, gravity=gravity, physical=False)
+        return assemble(name, inertias, hinges, gravity=gravity, physical=False, base=base)
     except ModelError as problem:
         raise ModelError(f"{place(robot)}: {problem}") from None
 

@@ -8,6 +8,7 @@ from appell.model.library.planar import planar_chain, two_link
 from appell.model.library.puma560 import puma560
 from appell.model.library.random import random_tree
 from appell.model.library.stanford import stanford_arm
+from appell.model.library.tree import ten_link_tree
 from appell.model.model import Model
 
 ROBOTS: dict[str, Callable[..., Model]] = {
@@ -15,5 +16,6 @@ ROBOTS: dict[str, Callable[..., Model]] = {
     "stanford_arm": stanford_arm,
     "two_link": two_link,
     "planar_chain": planar_chain,
+    "ten_link_tree": ten_link_tree,
     "random_tree": random_tree,
 }

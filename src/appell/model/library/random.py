@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Hinge, assemble
+from appell.model.build import Base, Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
 
@@ -25,11 +25,13 @@ def random_tree(
     fixed: float = 0.0,
     rotors: bool = False,
     friction: bool = False,
+    base: Base = "fixed",
 ) -> Model:
     """A physical robot drawn at random: random_tree(n, seed, branching=0.3, prismatic=0.25).
 
     ``branching`` is the chance that a body hangs on any earlier one rather than the last,
-    ``prismatic`` that its joint slides, ``fixed`` that a massive link is bolted to it.
+    ``prismatic`` that its joint slides, ``fixed`` that a massive link is bolted to it. A
+    ``base`` that is "free" or "planar" moves and has a mass.
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ModelError(f"random_tree(n={n!r}): expected a whole number of joints, at least 1.")
@@ -48,7 +50,9 @@ def random_tree(
         rotors=rotors,
         friction=friction,
     )
-    return assemble(f"random_tree({n}, {seed})", links, hinges)
+    if base != "fixed":
+        links["base"] = random_inertia(np.random.default_rng([seed, n]))
+    return assemble(f"random_tree({n}, {seed})", links, hinges, base=base)
 
 
 def random_description(
