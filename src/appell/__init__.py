@@ -21,9 +21,12 @@ _HOMES = {
     "ModelError": "appell.errors",
 }
 
-__all__ = ["AppellError", "InputError", "ModelError", "Robot", "load", "set_threads"]
+_MODULES = ("papers",)
+
+__all__ = ["AppellError", "InputError", "ModelError", "Robot", "load", "papers", "set_threads"]
 
 if TYPE_CHECKING:
+    from appell import papers
     from appell.compile.threads import set_threads
     from appell.errors import AppellError, InputError, ModelError
     from appell.library import load
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"appell.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'appell' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -39,4 +44,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_MODULES])

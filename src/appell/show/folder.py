@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 
 import numpy as np
 
 from appell.errors import AppellError
+from appell.show.document import Document, markdown
+from appell.show.document import html as document_html
 from appell.show.report import html
+from appell.show.svg import inline_svg, whole_svg
 from appell.study.straight_line import Motion, StraightLine
 from appell.study.timing import Timing
 
@@ -24,6 +28,24 @@ def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
         **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
         Path("report.html"): html(study, timing),
     }
+    return write_texts(texts, wanted)
+
+
+def write_documents(documents: Sequence[Document], wanted: Path) -> Path:
+    """Write each as <name>.md with its pictures as SVG files, and as <name>.html; the folder."""
+    texts: dict[Path, str] = {}
+    for document in documents:
+        files = [Path(f"{document.name}-{k}.svg") for k in range(1, len(document.pictures) + 1)]
+        drawn = [(picture.draw(), picture.title) for picture in document.pictures]
+        texts |= {file: whole_svg(figure) for file, (figure, _) in zip(files, drawn, strict=True)}
+        texts[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
+        svgs = [inline_svg(figure, title) for figure, title in drawn]
+        texts[Path(f"{document.name}.html")] = document_html(document, svgs)
+    return write_texts(texts, wanted).parent
+
+
+def write_texts(texts: Mapping[Path, str], wanted: Path) -> Path:
+    """Write files into a new folder, all or none; the path of the last."""
     folder, path = None, wanted
     try:
         folder = path = new_folder(wanted)

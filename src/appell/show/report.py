@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
-from importlib.resources import files
 
 import appell
 from appell.show import plots
+from appell.show.page import page, table
 from appell.show.svg import inline_svg
 from appell.study import StraightLine
 from appell.study.timing import Timing
@@ -47,14 +46,7 @@ def html(study: StraightLine, timing: Timing) -> str:
         _cost(study, timing),
         _origin(study),
     ]
-    css = files("appell.show").joinpath("report.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(_title(study))}</title>\n<style>\n{css}</style>\n</head>\n<body>\n"
-        + "\n".join(sections)
-        + "\n</body>\n</html>\n"
-    )
+    return page(_title(study), sections)
 
 
 def _title(study: StraightLine) -> str:
@@ -120,7 +112,7 @@ def _branches(study: StraightLine) -> str:
             "singular value of the Jacobian on the way; largest entry of the pose reached minus "
             "the pose asked for (m and 1); largest difference, rad/s², of the accelerations that "
             "forward dynamics gives back for these torques.</p>",
-            _table(head, rows),
+            table(head, rows),
             *notes,
         ]
     )
@@ -140,9 +132,9 @@ def _cost(study: StraightLine, timing: Timing) -> str:
         '<p class="note">Operations of the recorded Gibbs-Appell recursion for this robot, its '
         "zeros and ones folded away. The paper counts 590 multiplications and 430 additions for "
         "any arm of six revolute joints (table 3).</p>\n"
-        + _table(["operation", "for one state"], operations, "plain")
+        + table(["operation", "for one state"], operations, "plain")
         + '\n<p class="note">Times on this machine, the best of 20 runs.</p>\n'
-        + _table(["inverse dynamics", "time"], times, "plain")
+        + table(["inverse dynamics", "time"], times, "plain")
     )
 
 
@@ -155,15 +147,6 @@ def _origin(study: StraightLine) -> str:
         f"<p>{', '.join(named)}; {escape(platform.platform())}, {escape(platform.machine())}.</p>\n"
         "<p>The scenario, for <code>appell run scenario.json</code>:</p>\n"
         f"<pre>{escape(study.scenario.model_dump_json(indent=2))}</pre>"
-    )
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    top = "".join(f"<th>{cell}</th>" for cell in head)
-    body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{top}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>"
     )
 
 

@@ -1,0 +1,93 @@
+"""Lee 1982, Table 2: what the control law by the Newton-Euler equations costs."""
+
+from __future__ import annotations
+
+from appell.compile.count import Operations, Polynomial, Tally
+from appell.equations import newton_euler
+from appell.equations.computed_torque import commanded_acceleration
+from appell.maths.rotation import Matrix
+from appell.maths.vector import ZERO, Tensor, Vector
+from appell.papers.general import general_links, polynomials, states
+from appell.show.document import Row, Table
+
+SIZES = range(1, 9)
+
+
+def newton_euler_table() -> Table:
+    """Lee's Table 2 beside our counts, row by row."""
+    ours = polynomials(steps, SIZES)
+    printed, left_out = ours[: len(PRINTED)], ours[len(PRINTED) :]
+    zero = Polynomial.of(0)
+    total = [sum(column, start=zero) for column in zip(*printed, strict=True)]
+    return Table(
+        "Table 2: operations of the controller, Newton-Euler",
+        ("multiplications", "additions"),
+        [
+            *(
+                Row(what, paper, count, exact=True)
+                for (what, *paper), count in zip(PRINTED, printed, strict=True)
+            ),
+            *(
+                Row(what, (None, None), count, why="The equation needs it; the paper has no row.")
+                for what, count in zip(LEFT_OUT, left_out, strict=True)
+            ),
+            Row("Total of the paper's rows", TOTAL, total, exact=True),
+        ],
+        note="As Lee counts: the rotation matrices are given, and a product by one costs 9 "
+        "multiplications and 6 additions whatever stands in it; the first joint costs as much as "
+        "the others; r + r-bar is added every time; the hand's force is in f and not in n. "
+        f"Counted for n = {SIZES[0]} to {SIZES[-1]}.",
+    )
+
+
+def steps(tally: Tally, n: int) -> list[Operations]:
+    """The operations of each row of the table, for a chain of n joints; then those left out."""
+
+    def vector() -> Vector:
+        return Vector(tally.variable(), tally.variable(), tally.variable())
+
+    links = general_links(tally, n, tally.variable)
+    A = [Matrix(Tensor(vector(), vector(), vector())) for _ in links]
+    s = [ZERO for _ in links]
+    q, v, q_d, v_d, a_d, kp, kv = states(tally, n, 7)
+    rows, left_out = [], []
+
+    a = commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv)
+    servo = tally.taken()
+    w = newton_euler.angular_velocities(links, A, v, vector())
+    rows.append(tally.taken())
+    across = newton_euler.coriolis_accelerations(links, w, v)
+    left_out.append(tally.taken())
+    dw = newton_euler.angular_accelerations(links, A, across, a, vector())
+    rows.append(tally.taken())
+    squares = newton_euler.squared_speeds(links, w)
+    acc = newton_euler.origin_accelerations(links, A, s, w, dw, squares, v, a, vector())
+    rows.append(tally.taken())
+    centres = newton_euler.centre_accelerations(links, w, dw, squares, acc)
+    rows.append(tally.taken())
+    F = newton_euler.inertial_forces(links, centres)
+    rows.append(tally.taken())
+    f, phi = newton_euler.forces(links, A, F, vector())
+    rows.append(tally.taken())
+    N = newton_euler.inertial_moments(links, w, dw)
+    rows.append(tally.taken())
+    moments = newton_euler.moments(links, A, s, F, phi, N)
+    rows.append(tally.taken())
+    newton_euler.joint_forces(links, f, moments)
+    left_out.append(tally.taken())
+    return [*rows, servo, *left_out]
+
+
+PRINTED = [
+    ("omega", Polynomial.of(9, 0), Polynomial.of(7, 0)),
+    ("alpha", Polynomial.of(9, 0), Polynomial.of(9, 0)),
+    ("a", Polynomial.of(27, 0), Polynomial.of(22, 0)),
+    ("a-bar", Polynomial.of(15, 0), Polynomial.of(14, 0)),
+    ("F", Polynomial.of(3, 0), Polynomial.of(0)),
+    ("f", Polynomial.of(9, -9), Polynomial.of(9, -6)),
+    ("N", Polynomial.of(24, 0), Polynomial.of(18, 0)),
+    ("n", Polynomial.of(21, -15), Polynomial.of(24, -15)),
+    ("a_d + K_v e' + K_p e", Polynomial.of(2, 0), Polynomial.of(4, 0)),
+]
+LEFT_OUT = ["omega x q' z, in alpha", "tau = (A z) . n, equation 3.27"]
+TOTAL = (Polynomial.of(119, -24), Polynomial.of(107, -21))

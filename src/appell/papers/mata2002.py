@@ -1,0 +1,20 @@
+"""Mata, Provenzano, Valero, Cuadrado 2002: Gibbs-Appell algorithms, their cost, their accuracy."""
+
+from __future__ import annotations
+
+from appell.papers import mata_counts
+from appell.show.document import Document
+
+
+def document() -> Document:
+    """Tables 1 to 7, and the figures."""
+    from appell.papers import mata_simulation, mata_stability
+
+    return Document(
+        name="mata2002",
+        title="Serial-robot dynamics algorithms for moderately large numbers of joints",
+        source="V. Mata, S. Provenzano, F. Valero, J. I. Cuadrado, Mechanism and Machine Theory "
+        "37 (2002) 739-755",
+        tables=(*mata_counts.tables(), *mata_stability.tables(), *mata_simulation.tables()),
+        pictures=(*mata_stability.pictures(), *mata_simulation.pictures()),
+    )

@@ -1,0 +1,132 @@
+"""A document of tables that compare, and of pictures: what a reproduction of a paper gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from appell.show.page import page
+from appell.show.page import table as html_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a paper prints and what we compute, column by column of the table.
+
+    Values are shown by str and compared by ==; a value that the paper does not have is None.
+    ``exact`` rows must agree; others say why they do not.
+    """
+
+    what: str
+    paper: Sequence[Any]
+    ours: Sequence[Any]
+    why: str = ""
+    exact: bool = False
+
+    @property
+    def agrees(self) -> bool:
+        return all(p is None or p == o for p, o in zip(self.paper, self.ours, strict=True))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a title; ``columns`` name the values of each row."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    note: str = ""
+
+    @property
+    def failures(self) -> list[Row]:
+        """Rows that had to agree and do not."""
+        return [row for row in self.rows if row.exact and not row.agrees]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn when it is asked for."""
+
+    title: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A paper reproduced."""
+
+    name: str
+    title: str
+    source: str
+    tables: Sequence[Table] = ()
+    pictures: Sequence[Picture] = field(default=())
+
+    @property
+    def failures(self) -> list[tuple[Table, Row]]:
+        return [(table, row) for table in self.tables for row in table.failures]
+
+
+def markdown(document: Document, pictures: Sequence[str] = ()) -> str:
+    """The document as Markdown; ``pictures`` are the paths of its pictures' files."""
+    parts = [f"# {document.title}", document.source]
+    for table in document.tables:
+        escaped = [[x.replace("|", "\\|") for x in line] for line in cells(table)]
+        lines = [headings(table), ["---"] * len(headings(table)), *escaped]
+        parts += [f"## {table.title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
+        parts += [table.note] if table.note else []
+    for picture, path in zip(document.pictures, pictures, strict=True):
+        parts += [f"## {picture.title}", f"![{picture.title}]({path})", picture.caption]
+    return "\n\n".join(parts) + "\n"
+
+
+def html(document: Document, svgs: Sequence[str]) -> str:
+    """The document as one HTML file that needs nothing else."""
+    parts = [f"<h1>{escape(document.title)}</h1>", f'<p class="lead">{escape(document.source)}</p>']
+    for table in document.tables:
+        rows = [
+            [*map(escape, line[:-1]), _verdict(row, line[-1])]
+            for row, line in zip(table.rows, cells(table), strict=True)
+        ]
+        parts += [
+            f"<h2>{escape(table.title)}</h2>",
+            html_table([escape(x) for x in headings(table)], rows, "plain"),
+            f'<p class="note">{escape(table.note)}</p>' if table.note else "",
+        ]
+    for picture, svg in zip(document.pictures, svgs, strict=True):
+        caption = f"<figcaption>{escape(picture.caption)}</figcaption>"
+        parts.append(f"<h2>{escape(picture.title)}</h2>\n<figure>{svg}{caption}</figure>")
+    return page(document.title, parts)
+
+
+def headings(table: Table) -> list[str]:
+    """Of the columns: what, the paper's and our value of each, and a remark."""
+    return ["", *(f"{c}, {who}" for c in table.columns for who in ("paper", "ours")), "remark"]
+
+
+def cells(table: Table) -> list[list[str]]:
+    """The rows under these headings."""
+    return [
+        [
+            row.what,
+            *(_shown(x) for pair in zip(row.paper, row.ours, strict=True) for x in pair),
+            row.why if not row.agrees or not row.exact else row.why or "equal",
+        ]
+        for row in table.rows
+    ]
+
+
+def _verdict(row: Row, remark: str) -> str:
+    failed = row.exact and not row.agrees
+    return f'<span class="warn">not equal. {escape(remark)}</span>' if failed else escape(remark)
+
+
+def _shown(x: Any) -> str:
+    if x is None:
+        return "–"  # noqa: RUF001
+    return f"{x:.4g}" if isinstance(x, float) else str(x)

@@ -1,0 +1,128 @@
+"""Mata's tables of operations come out of the equations that compute the dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.compile.count import Polynomial, Tally
+from appell.equations import gibbs_tensor
+from appell.papers import mata2002, mata_counts
+from appell.papers.general import SIZES, general_chain, states
+from appell.papers.mata_counts import (
+    BIAS,
+    DECOMPOSITION,
+    MATRIX,
+    PRINTED_4_1,
+    PRINTED_4_2,
+    joint_steps,
+    matrix,
+    matrix_steps,
+    system_steps,
+    whole,
+)
+from appell.show.document import Table
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, Table]:
+    return {table.title.partition(":")[0]: table for table in mata_counts.tables()}
+
+
+def exact(table: Table) -> dict[str, list[str]]:
+    return {row.what: [str(x) for x in row.ours] for row in table.rows if row.exact}
+
+
+def test_every_row_that_must_come_out_does(tables):
+    assert [table.failures for table in tables.values()] == [[]] * 6
+    assert len(exact(tables["Section 4.1"])) == 11
+    assert len(exact(tables["Section 4.2"])) == 6
+    assert exact(tables["Table 1"]) == {"this work, a joint more": ["96", "84"]}
+    assert exact(tables["Table 2"]) == {
+        "this work": [f"{MATRIX[0]} (482)", f"{MATRIX[1]} (426)"],
+    }
+    assert exact(tables["Table 3"]) == {
+        "D": [f"{MATRIX[0]} (482)", f"{MATRIX[1]} (426)"],
+        "bias, a joint more": ["96", "83"],
+        "Cholesky's decomposition": [f"{DECOMPOSITION} (56)"] * 2,
+        "solution of the system": [
+            f"{Polynomial.of(1, 0, 0)} (36)",
+            f"{Polynomial.of(1, -1, 0)} (30)",
+        ],
+        "total, the bias as printed": [
+            f"{Polynomial.of('1/6', 13, '695/6', -157)} (1042)",
+            f"{Polynomial.of('1/6', 10, '683/6', -174)} (905)",
+        ],
+    }
+    assert exact(tables["Table 4"]) == {"this work, the bias as printed": ["1042", "905"]}
+
+
+def test_rows_that_do_not_come_out_say_why(tables):
+    for table in tables.values():
+        assert all(row.why for row in table.rows if not row.exact)
+
+
+def test_the_printed_costs_of_steps_add_up_to_the_printed_polynomials():
+    assert np.sum(PRINTED_4_1, axis=0).tolist() == [96, 84]
+    for n in SIZES:
+        steps = [(m(n), a(n)) for _, m, a in PRINTED_4_2]
+        assert np.sum(steps, axis=0).tolist() == [p(n) for p in MATRIX]
+
+
+def test_the_printed_parts_of_table_3_add_up_to_its_totals(tables):
+    solution = Polynomial.of(1, 0, 0), Polynomial.of(1, -1, 0)
+    total = next(row for row in tables["Table 3"].rows if row.what == "total")
+    for k in (0, 1):
+        added = MATRIX[k] + BIAS[k] + DECOMPOSITION + solution[k]
+        assert f"{added} ({added(6)})" == total.paper[k]
+
+
+def test_the_counts_hold_for_a_number_of_joints_they_were_not_found_from():
+    n = 13
+    taken = matrix_steps(Tally(), n)
+    assert sum(x.multiplications for x in taken) == matrix()[0](n)
+    assert sum(x.additions for x in taken) == matrix()[1](n)
+    taken = system_steps(Tally(), n)
+    assert taken[0].multiplications == taken[0].additions == DECOMPOSITION(n)
+
+
+def test_the_steps_of_a_joint_are_all_that_a_joint_more_takes():
+    """Counted apart, and as what the whole equation grows by."""
+    steps = [taken for _, taken in joint_steps(Tally())]
+    products, sums = whole(gibbs_tensor.inverse_dynamics, 3)
+    assert products(9) - products(8) == sum(step.multiplications for step in steps)
+    assert sums(9) - sums(8) == sum(step.additions for step in steps)
+
+
+def test_the_steps_of_the_matrix_are_all_that_it_takes():
+    """With step 1 and the elements of the rotation matrices, they cost what the whole costs."""
+    n, tally = 6, Tally()
+    of_steps = np.sum([list(taken) for taken in matrix_steps(Tally(), n)], axis=0)
+    model = general_chain(tally, n, parameter=tally.variable)
+    (q,) = states(tally, n, 1)
+    R = [body.rotation(q[i]) for i, body in model.outwards()]
+    s = [body.offset(q[i]) for i, body in model.outwards()]
+    gibbs_tensor.third_rows(R)
+    gibbs_tensor.composed(model, s)
+    before = np.array(tally.taken())
+    gibbs_tensor.mass_matrix(model, q)
+    np.testing.assert_array_equal(of_steps + before, tally.taken())
+
+
+def test_a_costlier_step_would_be_noticed(monkeypatch):
+    plain = gibbs_tensor.first_moments
+
+    def costlier(model, R, gamma):
+        return plain(model, R, [x * 2 for x in gamma])
+
+    monkeypatch.setattr(gibbs_tensor, "first_moments", costlier)
+    titles = [t.title.partition(":")[0] for t in mata_counts.tables() if t.failures]
+    assert titles == ["Section 4.2", "Table 2", "Table 3", "Table 4"]
+
+
+def test_the_document_holds_all_tables():
+    document = mata2002.document()
+    titles = {table.title.partition(":")[0] for table in document.tables}
+    assert {f"Table {k}" for k in range(1, 8)} <= titles
+    assert document.pictures
+    assert document.failures == []
