@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.cases import cases
+from benchmarks.formulations import formulations
 from benchmarks.fresh import first_calls
 from benchmarks.machine import libraries, machine
 from benchmarks.measure import measure, started
@@ -58,7 +59,7 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
     peers = dict.fromkeys(peer for case in chosen for peer in case.peers)
     measured = []
     with _progress() as progress, started(peers) as (workers, versions, absent):
-        task = progress.add_task("", total=len(chosen) + 1)
+        task = progress.add_task("", total=len(chosen) + 2)
 
         def tell(subject: str, what: str) -> None:
             progress.update(task, description=f"{subject}: {what}")
@@ -73,12 +74,16 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
             progress.advance(task)
         waits = first_calls(1 if quick else 7, not quick, lambda what: tell("first call", what))
         progress.advance(task)
+        tell("formulations", "all in turn")
+        compared = formulations(2 if quick else 15)
+        progress.advance(task)
     return about | {
         "versions": {**libraries(), **versions},
         "rounds": rounds,
         "cases": measured,
         "first call": waits,
         "operations": operation_counts(),
+        "formulations": compared,
     }
 
 

@@ -11,11 +11,17 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 OURS = "Appell"
-OURS_ALIKE = ("Appell, float32", "Appell, 2 threads", "Appell, float32, 2 threads")
+OURS_ALIKE = (
+    "Appell, float32",
+    "Appell, 2 threads",
+    "Appell, 2 processes",
+    "Appell, float32, 2 threads",
+)
 BATCH, CALLS = "Pinocchio, batch call", "Pinocchio, call by call"
 CASADI, MUJOCO, JAX = "CasADi, compiled map", "MuJoCo, call by call", "JAX, jit and vmap"
+CASADI_OURS = "CasADi, our equation"
 
-ALL = (OURS, *OURS_ALIKE, CASADI, JAX, BATCH, CALLS, MUJOCO)
+ALL = (OURS, *OURS_ALIKE, CASADI, CASADI_OURS, JAX, BATCH, CALLS, MUJOCO)
 DYNAMICS = ("inverse_dynamics", "forward_dynamics")
 DERIVED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "regressor")
 CHAINS = {12: 20_000, 24: 10_000, 50: 4_000, 100: 2_000}  # states of a chain of so many joints

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from benchmarks.cases import BATCH, CALLS, CASADI, JAX, MUJOCO, OURS
-from benchmarks.peers.appell import Appell
+from benchmarks.cases import BATCH, CALLS, CASADI, CASADI_OURS, JAX, MUJOCO, OURS
+from benchmarks.peers.appell import Appell, TwoProcesses
 from benchmarks.peers.casadi import CasADi
 from benchmarks.peers.jax import Jax
 from benchmarks.peers.mujoco import MuJoCo
@@ -30,8 +30,10 @@ PEERS = {
     OURS: Peer(Appell),
     "Appell, float32": Peer(partial(Appell, "float32"), tolerance=_SINGLE),
     "Appell, 2 threads": Peer(partial(Appell, threads=2), threads=2),
+    "Appell, 2 processes": Peer(TwoProcesses, threads=2),
     "Appell, float32, 2 threads": Peer(partial(Appell, "float32", 2), 2, _SINGLE),
-    CASADI: Peer(CasADi),
+    CASADI: Peer(partial(CasADi, textbook=True)),
+    CASADI_OURS: Peer(CasADi),
     JAX: Peer(Jax),
     BATCH: Peer(PinocchioBatch),
     CALLS: Peer(Pinocchio),

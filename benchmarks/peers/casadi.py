@@ -1,4 +1,4 @@
-"""CasADi: our equation as generated C, compiled by gcc and mapped over the states."""
+"""CasADi: an equation as generated C, compiled by gcc and mapped over the states."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _GCC = ("gcc", "-O3", "-march=native", "-shared", "-fPIC")
 
 
 class CasADi:
-    def __init__(self) -> None:
+    def __init__(self, textbook: bool = False) -> None:
         import casadi
+
+        self.textbook = textbook
 
         if shutil.which("gcc") is None:
             raise Absent("gcc is not installed")
@@ -28,7 +30,7 @@ class CasADi:
         self.version = f"{casadi.__version__} with gcc {gcc.stdout.strip()}"
 
     def prepare(self, case: Case, *states: Array) -> tuple[Run, Read]:
-        mapped = _compiled(case, len(states)).map(case.states)
+        mapped = _compiled(case, len(states), self.textbook).map(case.states)
         out = np.empty((case.states, mapped.size1_out(0)))
         # A buffer reads and writes NumPy's memory in place; a plain call would copy it.
         buffer, evaluate = mapped.buffer()
@@ -43,11 +45,11 @@ class CasADi:
         return run, as_is
 
 
-def _compiled(case: Case, inputs: int) -> Any:
+def _compiled(case: Case, inputs: int, textbook: bool) -> Any:
     import casadi
 
     symbols = [casadi.SX.sym(f"x{k}", case.model().nv) for k in range(inputs)]
-    result = equation(case)(*map(casadi.vertsplit, symbols))
+    result = equation(case, textbook)(*map(casadi.vertsplit, symbols))
     rows = [casadi.horzcat(*row) if isinstance(row, list) else row for row in result]
     column = casadi.vec(casadi.densify(casadi.vertcat(*rows)).T)
     function = casadi.Function("equation", symbols, [casadi.cse(column)])

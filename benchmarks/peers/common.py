@@ -24,13 +24,23 @@ def as_is(result: Any) -> Any:
     return result
 
 
-def equation(case: Case) -> Callable[..., Any]:
-    """Our equation, to be called with the peer's own scalars."""
+# What people write down by the book: Luh, Walker and Paul's Newton-Euler recursion, and Walker
+# and Orin's composite bodies.
+_TEXTBOOK = {
+    "inverse_dynamics": "newton_euler",
+    "forward_dynamics": "composite_body",
+    "mass_matrix": "composite_body",
+}
+
+
+def equation(case: Case, textbook: bool = False) -> Callable[..., Any]:
+    """Our equation, or the textbook's, to be called with the peer's own scalars."""
     from appell.equations.quantities import QUANTITIES
     from appell.robot import Robot
 
     robot = Robot(case.model())
-    which = robot.default_formulation(case.quantity)
+    ours = robot.default_formulation(case.quantity)
+    which = _TEXTBOOK[case.quantity] if textbook else ours
     return partial(QUANTITIES[case.quantity].formulations[which], robot.model)
 
 
