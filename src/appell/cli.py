@@ -67,7 +67,7 @@ def run(
 ) -> None:
     """Draw a tool along a straight line: motion, torques, checks, and a report of them."""
     from appell import study as studies
-    from appell.show.plots import require_matplotlib
+    from appell.show.figures import require_matplotlib
     from appell.study.timing import measure
 
     require_matplotlib()
@@ -126,7 +126,7 @@ def reproduce(
     from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
     from appell.show.folder import write_documents
-    from appell.show.plots import require_matplotlib
+    from appell.show.figures import require_matplotlib
 
     require_matplotlib()
     documents = []

@@ -57,9 +57,7 @@ def ours(robot, link, q, v, a):
         "J": robot.jacobian(q, link),
         "Y p": robot.regressor(q, v, a) @ robot.parameters,
     }
-    found |= dict(
-        zip(("tq", "tv", "ta"), robot.inverse_dynamics_derivatives(q, v, a), strict=True)
-    )
+    found |= dict(zip(("tq", "tv", "ta"), robot.inverse_dynamics_derivatives(q, v, a), strict=True))
     found |= dict(
         zip(("aq", "av", "at"), robot.forward_dynamics_derivatives(q, v, tau), strict=True)
     )

@@ -148,6 +148,6 @@ def test_a_full_disk_is_said(study, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(AppellError, match=r"cannot write .*scenario\.json.*No space left"):
         write(study, TIMING, tmp_path / "run")

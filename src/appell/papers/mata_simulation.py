@@ -22,7 +22,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from appell.robot import Array
 from appell.show.document import Picture, Row, Table
-from appell.show.plots import _figure, _grid, _legend
+from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.scene import (
     View,
     draw_arms,
@@ -264,7 +264,7 @@ def arm_picture() -> Figure:
     colours = [POSTURES["start"], POSTURES["end"]]
     points = postures.reshape(-1, 3)
     low, high = np.floor(points.min(axis=0) * 5 - 0.2) / 5, np.ceil(points.max(axis=0) * 5) / 5
-    with _figure(7.2, 5.0) as figure:
+    with new_figure(7.2, 5.0) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), aspect="equal")
         axes.set_axis_off()
         draw_floor(axes, _VIEW, low, high, step=0.2)
@@ -280,8 +280,8 @@ def arm_picture() -> Figure:
 
 def errors_picture() -> Figure:
     """Each joint's error in angle over time, by GA, for both ways to give the torques."""
-    with _figure(7.2, 3.2) as figure:
-        panels = _grid(figure, 1, 2, legend=0.3)
+    with new_figure(7.2, 3.2) as figure:
+        panels = new_grid(figure, 1, 2, legend=0.3)
         for axes, how in zip(panels, INTERPOLATIONS, strict=True):
             simulation = simulations(DURATION, how)["GA"]
             for j, colour in enumerate(JOINTS):
@@ -289,5 +289,5 @@ def errors_picture() -> Figure:
                 axes.plot(simulation.t[1:], error, color=colour, label=f"joint {j + 1}")
             axes.set(title=f"{how}: error, rad", xlabel="time, s", yscale="log")
             axes.set_xlim(0, DURATION)
-        _legend(figure, columns=6)
+        add_legend(figure, columns=6)
     return figure

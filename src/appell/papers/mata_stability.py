@@ -18,7 +18,7 @@ from appell.library import load
 from appell.model.parameters import GROUPS, values, with_values
 from appell.robot import Array
 from appell.show.document import Picture, Row, Table
-from appell.show.plots import _figure, _grid, _legend
+from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.style import INK, JOINTS
 
 if TYPE_CHECKING:
@@ -193,8 +193,8 @@ def accelerations_picture() -> Figure:
     """Each method's acceleration of joint 1 over the angle of joint 2, and the condition."""
     q = configurations()
     angle = np.rad2deg(q[:, 1])
-    with _figure(7.2, 4.6) as figure:
-        *panels, last = _grid(figure, 2, 2)
+    with new_figure(7.2, 4.6) as figure:
+        *panels, last = new_grid(figure, 2, 2)
         for axes, method in zip(panels, METHODS, strict=True):
             axes.sharey(panels[0])
             axes.plot(angle, compiled(method, q)[:, 0], color=COLOURS[method], lw=1.3)
@@ -210,15 +210,15 @@ def accelerations_picture() -> Figure:
 def errors_picture() -> Figure:
     """All methods' errors in joint 1 over the angle of joint 2, in both arithmetics."""
     angle = np.rad2deg(configurations()[:, 1])
-    with _figure(7.2, 3.2) as figure:
-        panels = _grid(figure, 1, 2, legend=0.3)
+    with new_figure(7.2, 3.2) as figure:
+        panels = new_grid(figure, 1, 2, legend=0.3)
         for axes, arithmetic in zip(panels, ARITHMETICS, strict=True):
             for method, e in errors(arithmetic).items():
                 size = np.maximum(np.abs(e[:, 0]), _FLOOR)  # zero has no place on this scale
                 axes.plot(angle, size, color=COLOURS[method], lw=1.0, label=method)
             axes.set(title=f"{arithmetic}, rad/s²", yscale="log", ylim=(_FLOOR, 10))
         _over_a_turn(panels)
-        _legend(figure, columns=3)
+        add_legend(figure, columns=3)
     return figure
 
 

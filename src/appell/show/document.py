@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,22 @@ from appell.show.page import table as html_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Near:
+    """A printed number, equal to any within a bound of it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: float, bound: float, text: str | None = None) -> None:
+        self.value, self.bound = value, bound
+        self._text = text or f"{value:g}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, float) and abs(other - self.value) <= self.bound
+
+    def __str__(self) -> str:
+        return self._text
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,15 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Movie:
+    """A moving picture, made when it is asked for: a GIF file's bytes."""
+
+    title: str
+    caption: str
+    make: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
 class Document:
     """A paper reproduced."""
 
@@ -65,27 +91,29 @@ class Document:
     title: str
     source: str
     tables: Sequence[Table] = ()
-    pictures: Sequence[Picture] = field(default=())
+    pictures: Sequence[Picture] = ()
+    movies: Sequence[Movie] = ()
 
     @property
     def failures(self) -> list[tuple[Table, Row]]:
         return [(table, row) for table in self.tables for row in table.failures]
 
 
-def markdown(document: Document, pictures: Sequence[str] = ()) -> str:
-    """The document as Markdown; ``pictures`` are the paths of its pictures' files."""
+def markdown(document: Document, files: Sequence[str] = ()) -> str:
+    """The document as Markdown; ``files`` are the paths of its pictures' and movies' files."""
     parts = [f"# {document.title}", document.source]
     for table in document.tables:
         escaped = [[x.replace("|", "\\|") for x in line] for line in cells(table)]
         lines = [headings(table), ["---"] * len(headings(table)), *escaped]
         parts += [f"## {table.title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
         parts += [table.note] if table.note else []
-    for picture, path in zip(document.pictures, pictures, strict=True):
+    shown: list[Picture | Movie] = [*document.pictures, *document.movies]
+    for picture, path in zip(shown, files, strict=True):
         parts += [f"## {picture.title}", f"![{picture.title}]({path})", picture.caption]
     return "\n\n".join(parts) + "\n"
 
 
-def html(document: Document, svgs: Sequence[str]) -> str:
+def html(document: Document, svgs: Sequence[str], gifs: Sequence[bytes] = ()) -> str:
     """The document as one HTML file that needs nothing else."""
     parts = [f"<h1>{escape(document.title)}</h1>", f'<p class="lead">{escape(document.source)}</p>']
     for table in document.tables:
@@ -98,7 +126,12 @@ def html(document: Document, svgs: Sequence[str]) -> str:
             html_table([escape(x) for x in headings(table)], rows, "plain"),
             f'<p class="note">{escape(table.note)}</p>' if table.note else "",
         ]
-    for picture, svg in zip(document.pictures, svgs, strict=True):
+    images = [
+        f'<img alt="{escape(movie.title)}" src="data:image/gif;base64,{b64encode(gif).decode()}">'
+        for movie, gif in zip(document.movies, gifs, strict=True)
+    ]
+    shown: list[Picture | Movie] = [*document.pictures, *document.movies]
+    for picture, svg in zip(shown, [*svgs, *images], strict=True):
         caption = f"<figcaption>{escape(picture.caption)}</figcaption>"
         parts.append(f"<h2>{escape(picture.title)}</h2>\n<figure>{svg}{caption}</figure>")
     return page(document.title, parts)

@@ -23,36 +23,42 @@ def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
     Nothing is overwritten: if the folder is there and not empty, the next free of
     ``wanted-2``, ``wanted-3``, ... is made.
     """
-    texts = {
+    texts: dict[Path, str | bytes] = {
         Path("scenario.json"): study.scenario.model_dump_json(indent=2) + "\n",
         **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
         Path("report.html"): html(study, timing),
     }
-    return write_texts(texts, wanted)
+    return write_files(texts, wanted)
 
 
 def write_documents(documents: Sequence[Document], wanted: Path) -> Path:
-    """Write each as <name>.md with its pictures as SVG files, and as <name>.html; the folder."""
-    texts: dict[Path, str] = {}
+    """Write each as <name>.md with its pictures' files, and as <name>.html; the folder."""
+    contents: dict[Path, str | bytes] = {}
     for document in documents:
-        files = [Path(f"{document.name}-{k}.svg") for k in range(1, len(document.pictures) + 1)]
         drawn = [(picture.draw(), picture.title) for picture in document.pictures]
-        texts |= {file: whole_svg(figure) for file, (figure, _) in zip(files, drawn, strict=True)}
-        texts[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
+        made: list[str | bytes] = [whole_svg(figure) for figure, _ in drawn]
+        gifs = [movie.make() for movie in document.movies]
+        made += gifs
+        files = [
+            Path(f"{document.name}-{k}.{'gif' if isinstance(x, bytes) else 'svg'}")
+            for k, x in enumerate(made, start=1)
+        ]
+        contents |= dict(zip(files, made, strict=True))
+        contents[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
         svgs = [inline_svg(figure, title) for figure, title in drawn]
-        texts[Path(f"{document.name}.html")] = document_html(document, svgs)
-    return write_texts(texts, wanted).parent
+        contents[Path(f"{document.name}.html")] = document_html(document, svgs, gifs)
+    return write_files(contents, wanted).parent
 
 
-def write_texts(texts: Mapping[Path, str], wanted: Path) -> Path:
+def write_files(contents: Mapping[Path, str | bytes], wanted: Path) -> Path:
     """Write files into a new folder, all or none; the path of the last."""
     folder, path = None, wanted
     try:
         folder = path = new_folder(wanted)
-        for name, text in texts.items():
+        for name, content in contents.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as problem:
         if folder is not None:
             rmtree(folder, ignore_errors=True)  # half a report helps nobody

@@ -6,14 +6,12 @@ a report; all others are chosen to read on light and dark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import AppellError
+from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.scene import (
     View,
     draw_arms,
@@ -22,7 +20,7 @@ from appell.show.scene import (
     draw_pedestal,
     draw_shadow,
 )
-from appell.show.style import ARMS, JOINTS, LINE, MATPLOTLIB, POSTURES
+from appell.show.style import ARMS, JOINTS, LINE, POSTURES
 from appell.study.straight_line import Motion, StraightLine
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def arm(study: StraightLine) -> Figure:
     """The arm at the start, half way and the end of the line (Valera et al. 2003, figure 3)."""
     points = np.concatenate([study.postures.reshape(-1, 3), study.path.position])
     low, high = np.floor(points.min(axis=0) * 5 - 0.2) / 5, np.ceil(points.max(axis=0) * 5) / 5
-    with _figure(7.2, 5.0) as figure:
+    with new_figure(7.2, 5.0) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), aspect="equal")
         axes.set_axis_off()
         draw_floor(axes, _VIEW, low, high, step=0.2)
@@ -52,7 +50,7 @@ def arm(study: StraightLine) -> Figure:
 
 def torques(study: StraightLine) -> Figure:
     """Each joint's torque over time (Valera et al. 2003, figure 4)."""
-    with _figure(7.2, 4.2) as figure:
+    with new_figure(7.2, 4.2) as figure:
         for j, axes in enumerate(_panels(figure, study)):
             axes.plot(study.path.t, study.shown.tau[:, j], color=JOINTS[j])
             _widen(axes)
@@ -61,12 +59,12 @@ def torques(study: StraightLine) -> Figure:
 
 def comparison(study: StraightLine) -> Figure:
     """Each joint's torque over time in every branch."""
-    with _figure(7.2, 4.7) as figure:
+    with new_figure(7.2, 4.7) as figure:
         for j, axes in enumerate(_panels(figure, study, legend=0.5)):
             for name, motion in study.motions.items():
                 axes.plot(study.path.t, motion.tau[:, j], label=name, **_line(motion))
             _widen(axes)
-        _legend(figure, columns=4)
+        add_legend(figure, columns=4)
     return figure
 
 
@@ -74,57 +72,19 @@ def trajectories(study: StraightLine) -> Figure:
     """Joint angles, speeds and accelerations over time."""
     motion = study.shown
     rows = {"angle, rad": motion.q, "speed, rad/s": motion.v, "acceleration, rad/s²": motion.a}
-    with _figure(7.2, 2.9) as figure:
-        grid = _grid(figure, 1, 3, legend=0.3)
+    with new_figure(7.2, 2.9) as figure:
+        grid = new_grid(figure, 1, 3, legend=0.3)
         for axes, (label, values) in zip(grid, rows.items(), strict=True):
             for j, colour in enumerate(JOINTS):
                 axes.plot(study.path.t, values[:, j], color=colour, label=f"joint {j + 1}")
             axes.set(title=label, xlabel="time, s", xlim=(0, study.path.duration))
-        _legend(figure, columns=6)
+        add_legend(figure, columns=6)
     return figure
-
-
-def require_matplotlib() -> None:
-    """Refuse before any work is done where its pictures could not be drawn."""
-    if find_spec("matplotlib") is None:
-        raise AppellError("pictures need Matplotlib: pip install matplotlib")
-
-
-@contextmanager
-def _figure(width: float, height: float) -> Iterator[Any]:
-    """A new figure, inches wide and high, while Appell's style holds."""
-    require_matplotlib()
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(MATPLOTLIB):
-        yield Figure(figsize=(width, height))
-
-
-def _grid(figure: Any, rows: int, columns: int, legend: float = 0.0) -> Sequence[Any]:
-    """Panels with room for labels, and ``legend`` inches below for a legend.
-
-    (Matplotlib's own layout takes longer than all the rest of the drawing.)
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    width, height = figure.get_size_inches()
-    room = {
-        "left": 0.62 / width,
-        "right": 1 - 0.1 / width,
-        "top": 1 - 0.26 / height,
-        "bottom": (0.48 + legend) / height,
-        "wspace": 0.34,
-        "hspace": 0.24,
-    }
-    panels = list(figure.subplots(rows, columns, sharex=True, gridspec_kw=room).flat)
-    panels[0].xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    return panels
 
 
 def _panels(figure: Any, study: StraightLine, legend: float = 0.0) -> Sequence[Any]:
     """Six panels of torque over time, one a joint."""
-    grid = _grid(figure, 2, 3, legend)
+    grid = new_grid(figure, 2, 3, legend)
     for j, axes in enumerate(grid):
         axes.set(title=f"joint {j + 1}", xlim=(0, study.path.duration))
     for axes in grid[::3]:
@@ -133,11 +93,6 @@ def _panels(figure: Any, study: StraightLine, legend: float = 0.0) -> Sequence[A
     for axes in grid[3:]:
         axes.set_xlabel("time, s")
     return grid
-
-
-def _legend(figure: Any, columns: int) -> None:
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=columns, handlelength=2.6)
 
 
 def _widen(axes: Any) -> None:
