@@ -1,9 +1,4 @@
-"""Shafei 2018, Table 1 and Figures 12 and 13: what the motion equations of a tree cost.
-
-The paper counts n_b equal branches of n_m links each, virtual ones included, so a branch is run
-here: n bars in space, and the two slides X1 and X2 that carry the first. What is counted is the
-inertia matrix and the right-hand side; nothing is solved.
-"""
+"""Shafei 2018, Table 1 and Figures 12 and 13: what the motion equations of a tree cost."""
 
 from __future__ import annotations
 
@@ -11,191 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.compile.count import Operations, Polynomial, Tally
-from appell.equations import gibbs_tensor, gibbs_tree, lagrange_euler, lagrange_recursive
-from appell.equations.gibbs_tree import Branch
-from appell.maths.homogeneous import IDENTITY, Matrix4, transformation
-from appell.maths.rotation import AboutX, AboutZ, After, Matrix
-from appell.maths.scalar import Scalar
-from appell.maths.vector import NIL, NULL, ZERO, Symmetric, Tensor, Vector
-from appell.model.inertia import NOTHING, Inertia
-from appell.model.model import BASE, Body, Joint, Model
-from appell.papers.general import SIZES, polynomials, states
-from appell.papers.lee1982_lagrange_euler import full
+from appell.compile.count import Operations, Polynomial
+from appell.papers.general import SIZES, polynomials
+from appell.papers.shafei_branch import alone, as_printed, combination, gibbs_appell, lagrangian
 from appell.show.document import Picture, Row, Table
-from appell.show.plots import _figure, _grid, _legend
+from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.style import JOINTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SLIDES = 2  # X1 and X2
 COLUMNS = ("multiplications", "additions")
 
 Counts = tuple[Polynomial, Polynomial]
-
-
-# The branch
-
-
-def branch_model(tally: Tally, n: int) -> Model:
-    """n bars, each along its x axis as in the paper, on two slides without mass."""
-    k = tally.constant
-    turn = Matrix(Tensor(Vector(0, 0, 1), Vector(1, 0, 0), Vector(0, 1, 0)))  # z to x to y
-    bodies = [
-        Body(f"slide {i + 1}", i - 1, Joint(f"X{i + 1}", "prismatic"), turn, ZERO, NOTHING, i)
-        for i in range(SLIDES)
-    ]
-    for i in range(n):
-        twist = AboutX(k(), k())
-        bodies.append(
-            Body(
-                f"bar {i + 1}",
-                parent=SLIDES + i - 1,
-                joint=Joint(f"q{i + 1}"),
-                R0=twist if i else After(turn, twist),
-                s0=Vector(k(), 0, 0) if i else ZERO,
-                inertia=Inertia(k(), Vector(k(), 0, 0), Symmetric(k(), 0, k(), 0, 0, k())),
-                coordinate=SLIDES + i,
-            )
-        )
-    gravity = Vector(k(), k(), k())
-    return Model("branch", tuple(bodies), tuple(b.joint for b in bodies), (), gravity)
-
-
-Matrices = Sequence[Matrix4]
-
-
-def every_element(tally: Tally, matrices: Matrices) -> list[Matrix4]:
-    """The bars' matrices with all elements counted, zero and one included; the slides' as is."""
-    Full = full(tally)
-    return [*matrices[:SLIDES], *(Full(X.rows) for X in matrices[SLIDES:])]
-
-
-# The methods, step by step
-
-
-def lagrangian(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """By 4 x 4 matrices: the right-hand side, and the inertia matrix column by column."""
-    model = branch_model(tally, n)
-    q, v = states(tally, n + SLIDES, 2)
-    A: Matrices = lagrange_euler.links(model, q)
-    J: Matrices = lagrange_euler.pseudo_inertias(model)
-    if every:
-        A, J = every_element(tally, A), every_element(tally, J)
-    tally.taken()
-    W = lagrange_recursive.transformations(model, A)
-    dA = lagrange_recursive.derivatives(model, A)
-    dW = lagrange_recursive.own_derivatives(model, W, dA)
-    ddW = lagrange_recursive.accelerations(model, A, W, dA, dW, v, [0] * model.nv)
-    lagrange_recursive.forces(model, A, J, dW, ddW)
-    right = tally.taken()
-    M: list[list[Scalar]] = [[0] * model.nv for _ in model.bodies]
-    for k in range(model.nv):
-        lagrange_recursive.add_column(model, M, A, J, dW, k)
-    return [right, tally.taken()]
-
-
-def gibbs_appell(tally: Tally, n: int) -> list[Operations]:
-    """By 3 x 3 matrices: the right-hand side and the inertia matrix of Mata et al. 2002."""
-    model = branch_model(tally, n)
-    q, v = states(tally, n + SLIDES, 2)
-    tally.taken()
-    gibbs_tensor.bias(model, q, v)
-    right = tally.taken()
-    gibbs_tensor.mass_matrix(model, q)
-    return [right, tally.taken()]
-
-
-def combination(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """The seven steps, 1 and 2 together, without what no later step asks for."""
-    model = branch_model(tally, n)
-    q, v = states(tally, n + SLIDES, 2)
-    branch = counted_branch(tally, model, q, every)
-    place = gibbs_tree.placed(branch)
-    taken = [tally.taken()]
-    w, dw = gibbs_tree.angular_motion(branch, place, v, [0] * model.nv)
-    taken.append(tally.taken())
-    ddT = gibbs_tree.accelerations(branch, place, v, [0] * model.nv)
-    p, Q, chi = gibbs_tree.carried(branch, place, ddT, w, dw)
-    taken.append(tally.taken())
-    gibbs_tree.projected(model, branch, place, p, Q, chi)
-    taken.append(tally.taken())
-    F = gibbs_tree.moved_moments(branch)
-    P = gibbs_tree.turned_moments(branch, place)
-    taken.append(tally.taken())
-    gibbs_tree.coupled(branch, place, F, P)
-    taken.append(tally.taken())
-    return taken
-
-
-def counted_branch(tally: Tally, model: Model, q: Sequence[Scalar], every: bool) -> Branch:
-    (branch,) = gibbs_tree.branches(model, q)
-    if every:
-        B2 = [Symmetric(*(tally.variable() for _ in range(6))) for _ in branch.B2[SLIDES:]]
-        branch = branch._replace(
-            EA=every_element(tally, branch.EA),
-            B1=every_element(tally, branch.B1),
-            B2=[*branch.B2[:SLIDES], *B2],
-        )
-    tally.taken()
-    return branch
-
-
-def as_printed(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """The seven steps with steps 1 and 2 as the appendix has them, between all links."""
-    return [*printed_compounds(tally, n, every=every), *combination(tally, n, every=every)[1:]]
-
-
-def printed_compounds(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """Steps 1 and 2 to the letter; E[j] is E_j, A[j] is A_j, and i = 0 the reference."""
-    model = branch_model(tally, n)
-    (q,) = states(tally, n + SLIDES, 1)
-    Kind = full(tally) if every else Matrix4
-    bars = model.bodies[SLIDES:]
-    ends = [Vector(*q[:SLIDES], 0), *(bar.s0 for bar in bars[1:])]
-    E = [Kind(transformation(AboutZ(1, 0), end).rows) for end in ends]
-    turns = [bar.rotation(x) for bar, x in zip(bars, q[SLIDES:], strict=True)]
-    A = [IDENTITY, *(Kind(transformation(turn, ZERO).rows) for turn in turns)]
-    U1 = [lagrange_euler.by_operator(Aj, bar) for Aj, bar in zip(A[1:], bars, strict=True)]
-    tally.taken()
-
-    T: dict[tuple[int, int], Matrix4] = {}
-    tilde: dict[tuple[int, int], Matrix4] = {}
-    for i in range(n):
-        for j in range(i + 1, n + 1):
-            T[i, j] = T[i, j - 1] @ E[j - 1] @ A[j] if j > i + 1 else A[j]
-            tilde[i, j] = E[i] @ T[i, j]
-    hat = [E[0], *(tilde[0, j] @ E[j] for j in range(1, n))]
-    for hat_j, U in zip(hat, U1, strict=True):
-        _ = hat_j @ U
-    taken = [tally.taken()]
-
-    R = [Tensor(*(Vector(*row[:3]) for row in Aj.rows[:3])) for Aj in A]
-    for j in range(1, n - 1):
-        compound = R[j + 1]
-        for k in range(j + 2, n + 1):
-            compound = gibbs_tree.product(compound, R[k])
-    return [*taken, tally.taken()]
-
-
-def alone(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """The same steps by 4 x 4 matrices alone: B1 is half the pseudo-inertia, B2 is null."""
-    model = branch_model(tally, n)
-    q, v = states(tally, n + SLIDES, 2)
-    J = [gibbs_tree.scaled(x, 0.5) for x in lagrange_euler.pseudo_inertias(model)]
-    branch = counted_branch(tally, model, q, every)
-    B1 = every_element(tally, J) if every else J
-    branch = branch._replace(B1=B1, B2=[NIL] * model.nv)
-    tally.taken()
-    place = gibbs_tree.placed(branch)
-    ddT = gibbs_tree.accelerations(branch, place, v, [0] * model.nv)
-    rest = [ZERO] * model.nv
-    gibbs_tree.projected(model, branch, place, *gibbs_tree.carried(branch, place, ddT, rest, rest))
-    right = tally.taken()
-    P = [[NULL] * model.nv] * model.nv
-    gibbs_tree.coupled(branch, place, gibbs_tree.moved_moments(branch), P)
-    return [right, tally.taken()]
 
 
 # Table 1
@@ -210,7 +33,8 @@ class Method(NamedTuple):
     why: str
 
 
-LAGRANGIAN, GIBBS_APPELL, COMBINATION = "Lagrangian, 4 × 4", "Gibbs-Appell, 3 × 3", "combination"
+LAGRANGIAN, GIBBS_APPELL, COMBINATION = "Lagrangian, 4 x 4", "Gibbs-Appell, 3 x 3", "combination"
+TO_THE_LETTER = f"{COMBINATION}, steps 1 and 2 to the letter"
 PRINTED: dict[str, Counts] = {
     LAGRANGIAN: (Polynomial.of(340, 1296, 504), Polynomial.of("463/2", "2111/2", 350)),
     GIBBS_APPELL: (Polynomial.of(186, 57, -162), Polynomial.of(148, 145, -215)),
@@ -227,8 +51,8 @@ def _methods(every: bool) -> list[Method]:
         Method(LAGRANGIAN, PRINTED[LAGRANGIAN], asked(lagrangian), _COLUMNS),
         Method(GIBBS_APPELL, PRINTED[GIBBS_APPELL], gibbs_appell, _AS_MATA),
         Method(COMBINATION, combined, asked(combination), _WITHOUT),
-        Method(f"{COMBINATION}, steps 1 and 2 to the letter", combined, asked(as_printed), _LETTER),
-        Method("the same steps, 4 × 4 alone", (None, None), asked(alone), _ALONE),
+        Method(TO_THE_LETTER, combined, asked(as_printed), _LETTER),
+        Method("the same steps, 4 x 4 alone", (None, None), asked(alone), _ALONE),
     ]
 
 
@@ -246,17 +70,22 @@ def _total(steps: Sequence[Counts]) -> Counts:
 
 def tables() -> list[Table]:
     """Table 1 in two ways to count, the seven steps, and the order that section 5 claims."""
-    return [_table_1(every=True), _table_1(every=False), _steps(), _orders()]
+    return [_table_1(), _without_zeros(), _steps(), _orders()]
 
 
-def _table_1(*, every: bool) -> Table:
-    rows = [Row(m.name, m.printed, counts(every)[m.name], m.why) for m in _methods(every)]
+def _table_1() -> Table:
+    rows = [Row(m.name, m.printed, counts(True)[m.name], m.why) for m in _methods(True)]
     return Table(
-        f"Table 1, {_WAYS[every]}: operations for each of n_b branches of n links",
+        f"Table 1: operations for each of n_b branches of n links, {_WAYS[True]}",
         COLUMNS,
         rows,
-        _NOTE[every],
+        _NOTE,
     )
+
+
+def _without_zeros() -> Table:
+    rows = [Row(name, (None, None), count) for name, count in counts(False).items()]
+    return Table(f"The same, {_WAYS[False]}", COLUMNS, rows, _NOTE_WITHOUT_ZEROS)
 
 
 _STEPS = (
@@ -280,45 +109,62 @@ def _steps() -> Table:
     )
 
 
-def ranking(every: bool, n: int) -> list[str]:
-    """The three methods from the fewest operations to the most, for n links."""
-    of = counts(every)
-    return [" < ".join(sorted(PRINTED, key=lambda m: of[m][c](n))) for c in range(len(COLUMNS))]
+def ranking(every: bool, sizes: Sequence[int], combined: str = COMBINATION) -> list[str]:
+    """The three methods from the fewest operations to the most, by columns; ``combined`` is the
+    combination that is meant."""
+    of = {name: counts(every)[combined if name == COMBINATION else name] for name in PRINTED}
+    orders = [
+        {" < ".join(sorted(of, key=lambda name: of[name][c](n))) for n in sizes}
+        for c in range(len(COLUMNS))
+    ]
+    return [order.pop() if len(order) == 1 else "changes with n" for order in orders]
 
 
-def overtaken(of: Callable[[int], bool], longest: int = 1000) -> int:
-    """The first number of links from which on a claim holds."""
-    failing = [n for n in range(SIZES[0], longest) if not of(n)]
+CLAIMED = [f"{GIBBS_APPELL} < {COMBINATION} < {LAGRANGIAN}"] * len(COLUMNS)
+
+
+def holds_from(every: bool, longest: int = 100) -> int:
+    """The number of links from which on the paper's order holds."""
+    failing = [n for n in range(SIZES[0], longest) if ranking(every, [n]) != CLAIMED]
     return failing[-1] + 1 if failing else SIZES[0]
 
 
 def _orders() -> Table:
-    claimed = [f"{GIBBS_APPELL} < {COMBINATION} < {LAGRANGIAN}"] * len(COLUMNS)
-    rows = [
-        Row(f"{_WAYS[True]}, n = {n}", claimed, ranking(True, n), exact=True)
-        for n in (SIZES[0], 4, SIZES[-1])
-    ]
-    first = overtaken(lambda n: ranking(False, n) == claimed)
+    first = holds_from(False)
     why = (
-        "Where zeros cost nothing, multiplying 4 × 4 matrices costs less than turning by 3 × 3 "
-        f"ones besides; the paper's order holds from n = {first} on."
+        "Where zeros cost nothing, 4 x 4 matrices alone do with less than both kinds together; the "
+        f"paper's order holds from n = {first} on."
     )
-    rows.append(Row(f"{_WAYS[False]}, n = 4", claimed, ranking(False, 4), why))
-    rows.append(Row(f"{_WAYS[False]}, n = {first}", claimed, ranking(False, first), exact=True))
-    return Table("Section 5: the methods from the fewest operations to the most", COLUMNS, rows)
+    letter = ranking(True, SIZES, TO_THE_LETTER)
+    whole = f"n = {SIZES[0]} to {SIZES[-1]}"
+    return Table(
+        "Section 5: the methods from the fewest operations to the most",
+        COLUMNS,
+        [
+            Row(f"{_WAYS[True]}, {whole}", CLAIMED, ranking(True, SIZES), exact=True),
+            Row(f"the same, steps 1 and 2 to the letter, {whole}", CLAIMED, letter, _UNUSED),
+            Row(f"{_WAYS[False]}, {whole}", CLAIMED, ranking(False, SIZES), why),
+            Row(f"{_WAYS[False]}, n = {first}", CLAIMED, ranking(False, [first]), exact=True),
+        ],
+    )
 
 
+_UNUSED = (
+    "What no later step uses makes the combination dearer than the Lagrangian run here, which is "
+    "not the one that the paper counted."
+)
 _WAYS = {True: "every element counted", False: "zeros and ones free"}
-_NOTE = {
-    True: "A product of two 4 × 4 matrices costs 64 multiplications and 48 additions, one of "
-    "3 × 3 matrices 27 and 18, whatever stands in them; Mata's recursion turns vectors by two "
-    "rotations in a plane, as in his own tables. The slides X1 and X2 are two links more, whose "
-    "zeros and ones are free. Branches' matrices are added up at "
-    "the end; those additions are left out, as in the paper, and so is the impact. "
-    f"Counted for n = {SIZES[0]} to {SIZES[-1]}.",
-    False: "What is zero or one by structure costs nothing: a transformation's last row, a bar's "
-    "centre of mass on its axis, the columns that a derivative leaves empty.",
-}
+_NOTE = (
+    "A product of two 4 x 4 matrices costs 64 multiplications and 48 additions, one of 3 x 3 "
+    "matrices 27 and 18, whatever stands in them; Mata's recursion turns vectors by two rotations "
+    "in a plane, as in his own tables. The slides X1 and X2 are two links more, whose zeros and "
+    "ones are free. The additions that join the branches' matrices at the end are left out, and so "
+    f"is the impact. Counted for n = {SIZES[0]} to {SIZES[-1]}."
+)
+_NOTE_WITHOUT_ZEROS = (
+    "What is zero or one by structure costs nothing: a transformation's last row, a bar's centre "
+    "of mass on its axis, the columns that a derivative leaves empty. The paper counts otherwise."
+)
 _COLUMNS = (
     "The paper does not say how it extends Hollerbach's inverse dynamics to an inertia matrix; "
     "here each column is made by the same recursion, from its joint on."
@@ -332,11 +178,11 @@ _WITHOUT = (
     "with E A as one matrix."
 )
 _LETTER = (
-    "The n² term of the additions comes out; the paper's multiplications have no place in the "
-    "printed steps, which do not say how T̈ is made either."
+    "The n² term of the additions comes out; the paper's other terms also hold what it does not "
+    "print, such as how T̈ is made, or count the slides in another way."
 )
 _ALONE = (
-    "Not in the paper: with the whole inertia in B₁ the 3 × 3 matrices are not needed, and the "
+    "Not in the paper: with the whole inertia in B₁ the 3 x 3 matrices are not needed, and the "
     "same steps cost less."
 )
 
@@ -372,8 +218,8 @@ def _over_branches(count: Polynomial, n: int) -> float:
 
 def _drawn(numbers: Sequence[int], label: str, cost: Callable[[Polynomial, int], float]) -> Figure:
     ours = counts(True)
-    with _figure(7.2, 3.2) as figure:
-        panels = _grid(figure, 1, 2, legend=0.3)
+    with new_figure(7.2, 3.2) as figure:
+        panels = new_grid(figure, 1, 2, legend=0.3)
         for c, (axes, title) in enumerate(zip(panels, COLUMNS, strict=True)):
             for name, colour in _COLOURS.items():
                 mine, printed = (
@@ -382,7 +228,7 @@ def _drawn(numbers: Sequence[int], label: str, cost: Callable[[Polynomial, int],
                 axes.plot(numbers, mine, color=colour, marker="o", ms=3, label=name)
                 axes.plot(numbers, printed, color=colour, lw=1.0, ls=(0, (4, 3)))
             axes.set(title=title, yscale="log", xlabel=label)
-        _legend(figure, columns=3)
+        add_legend(figure, columns=3)
     return figure
 
 
