@@ -22,6 +22,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # who read the output has enough
+            raise typer.Exit(1) from None
         except (AppellError, OSError) as problem:
             typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
             typer.echo(problem, err=True)
@@ -205,4 +207,6 @@ def _print_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] =
         table.add_column(name, justify="left" if k in left else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    console = Console()
+    console = console if console.is_terminal else Console(width=max(console.width, 120))
+    console.print(table)

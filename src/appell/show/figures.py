@@ -44,7 +44,8 @@ def new_grid(figure: Any, rows: int, columns: int, legend: float = 0.0) -> Seque
         "wspace": 0.34,
         "hspace": 0.24,
     }
-    panels = list(figure.subplots(rows, columns, sharex=True, gridspec_kw=room).flat)
+    made = figure.subplots(rows, columns, sharex=True, squeeze=False, gridspec_kw=room)
+    panels = list(made.flat)
     panels[0].xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     return panels
 
