@@ -127,8 +127,8 @@ def reproduce(
     """Compute the papers' tables and figures; status 1 if a value that must come out does not."""
     from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
-    from appell.show.folder import write_documents
     from appell.show.figures import require_matplotlib
+    from appell.show.folder import write_documents
 
     require_matplotlib()
     documents = []
