@@ -314,7 +314,7 @@ class Robot:
     ) -> Robot:
         """The robot carrying a load, whose centre of mass and inertia about it are given in the
         frame of the link that holds it (the tip without a name)."""
-        frame = self.model.frame(link)
+        frame = self.model.frame(link, "link")
         load = link_inertia("payload", mass, com, inertia)
         return Robot(attach(self.model, load, frame))
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import atan2, hypot, isfinite
+from operator import index
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -246,6 +247,17 @@ def attach(
     carried = snapped(body.inertia + load.moved(frame.R, frame.s))
     bodies[frame.body] = replace(body, inertia=carried)
     return replace(model, bodies=tuple(bodies))
+
+
+def whole_number(what: str, n: Any, least: int) -> int:
+    """A number that counts something; NumPy's whole numbers count as well."""
+    try:
+        number = -1 if isinstance(n, bool) else index(n)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise ModelError(f"{what} = {n!r}: expected a whole number, {least} or more.")
+    return number
 
 
 def as_vector(v: Sequence[float] | Array) -> Vector:

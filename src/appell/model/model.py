@@ -193,8 +193,9 @@ class Model:
             paths.append((*(paths[body.parent] if body.parent != BASE else ()), i))
         return tuple(paths)
 
-    def frame(self, name: str | None) -> Frame:
-        """A frame by name; without one, the tip of a robot that has only one."""
+    def frame(self, name: str | None, asked: str = "frame") -> Frame:
+        """A frame by name; without one, the tip of a robot that has only one. ``asked`` is what
+        the user calls it."""
         wanted = self.tip if name is None else name
         for frame in self.frames:
             if frame.name == wanted:
@@ -202,7 +203,7 @@ class Model:
         known = ", ".join(f.name for f in self.frames)
         if name is None:
             raise InputError(
-                f"'{self.name}' has several tips, so a frame must be named: frame= one of {known}."
+                f"'{self.name}' has several tips, so a link must be named: {asked}= one of {known}."
             )
         raise InputError(f"'{self.name}' has no frame '{name}'; its frames are {known}.")
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Base, Hinge, assemble
+from appell.model.build import Base, Hinge, assemble, whole_number
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
 
@@ -33,10 +33,8 @@ def random_tree(
     ``prismatic`` that its joint slides, ``fixed`` that a massive link is bolted to it. A
     ``base`` that is "free" or "planar" moves and has a mass.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ModelError(f"random_tree(n={n!r}): expected a whole number of joints, at least 1.")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ModelError(f"random_tree(seed={seed!r}): expected a whole number, zero or more.")
+    n = whole_number("random_tree(n)", n, least=1)
+    seed = whole_number("random_tree(seed)", seed, least=0)
     chances = {"branching": branching, "prismatic": prismatic, "fixed": fixed}
     for name, chance in chances.items():
         if not isinstance(chance, (int, float)) or not 0 <= chance <= 1:
