@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.cases import cases
-from benchmarks.flight import flight
+from benchmarks.figures import figures
 from benchmarks.formulations import formulations
 from benchmarks.fresh import first_calls
 from benchmarks.machine import libraries, machine
@@ -77,8 +77,8 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
         progress.advance(task)
         tell("formulations", "all in turn")
         compared = formulations(2 if quick else 15)
-        tell("simulation", "ten-link tree")
-        flown = flight(2 if quick else 15)
+        tell("single figures", "in turn")
+        single = figures(2 if quick else 15)
         progress.advance(task)
     return about | {
         "versions": {**libraries(), **versions},
@@ -87,7 +87,7 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
         "first call": waits,
         "operations": operation_counts(),
         "formulations": compared,
-        "flight": flown,
+        "figures": single,
     }
 
 

@@ -33,8 +33,9 @@ def show(results: dict[str, Any]) -> None:
                 console.print(f" {peer}: {reason}")
     console.print(_first_calls(results["first call"]))
     console.print(_operations(results["operations"]))
-    flown = " ".join(seconds_with_quartiles(results["flight"]["seconds"]))
-    console.print(f"Simulation of the ten-link tree, 1.5 s with impacts: {flown}")
+    for row in results["figures"]:
+        time = " ".join(seconds_with_quartiles(row["seconds"]))
+        console.print(f"{row['what']}: {time}, {row['note']}")
 
 
 def _table(case: dict[str, Any]) -> Table:

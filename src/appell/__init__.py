@@ -14,23 +14,30 @@ __version__ = "0.1.0"
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
     "Robot": "appell.robot",
+    "close": "appell.constraints.close",
     "load": "appell.library",
     "set_threads": "appell.compile.threads",
+    "simulate": "appell.simulation.simulate",
     "AppellError": "appell.errors",
     "InputError": "appell.errors",
     "ModelError": "appell.errors",
 }
 
-_MODULES = ("papers",)
+_MODULES = ("constraints", "control", "papers", "simulation", "walls")
 
-__all__ = ["AppellError", "InputError", "ModelError", "Robot", "load", "papers", "set_threads"]
+__all__ = [
+    "AppellError", "InputError", "ModelError", "Robot", "close", "constraints", "control", "load",
+    "papers", "set_threads", "simulate", "simulation", "walls",
+]  # fmt: skip
 
 if TYPE_CHECKING:
-    from appell import papers
+    from appell import constraints, control, papers, simulation, walls
     from appell.compile.threads import set_threads
+    from appell.constraints.close import close
     from appell.errors import AppellError, InputError, ModelError
     from appell.library import load
     from appell.robot import Robot
+    from appell.simulation.simulate import simulate
 
 
 def __getattr__(name: str) -> Any:

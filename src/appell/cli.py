@@ -87,13 +87,15 @@ def run(
 @app.command("list")
 def list_robots() -> None:
     """List the robots of the library."""
-    from appell.model.library import ROBOTS
+    from appell.constraints.library import CLOSED
+    from appell.model.library import ROBOTS, WRISTS
 
     rows = []
-    for name, make in ROBOTS.items():
+    makers: dict[str, Any] = {**ROBOTS, **WRISTS, **CLOSED}
+    for name, make in makers.items():
         about = (make.__doc__ or "").strip().partition("\n")[0]
         rows.append([name, str(make().nv), about])
-    _print_table(["robot", "joints", "what it is"], rows, left=(0, 2))
+    _print_table(["robot", "freedoms", "what it is"], rows, left=(0, 2))
 
 
 @app.command()

@@ -7,17 +7,26 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from appell.errors import ModelError
-from appell.model.library import ROBOTS
-from appell.model.model import Model
+from appell.model.library import ROBOTS, WRISTS
 from appell.robot import Robot
 
+if TYPE_CHECKING:
+    from appell.parallel import AgileWrist
 
-def load(robot: str | os.PathLike[str], **options: Any) -> Robot:
+Made = TypeVar("Made")
+
+
+@overload
+def load(robot: Literal["agile_wrist"], **options: Any) -> AgileWrist: ...
+@overload
+def load(robot: str | os.PathLike[str], **options: Any) -> Robot: ...
+def load(robot: str | os.PathLike[str], **options: Any) -> Robot | AgileWrist:
     """A robot by its name in the library (``appell list`` shows them) or by the path of its
-    .urdf file. ``options`` go to the library's function or the file's reader."""
+    .urdf file. ``options`` go to the library's function or the file's reader; ``loops`` names a
+    file beside the .urdf that closes it: see :mod:`appell.constraints.side_file`."""
     try:
         name = str(Path(os.fsdecode(robot)).expanduser())
     except TypeError:
@@ -26,24 +35,38 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Robot:
         ) from None
     if name in ROBOTS:
         return Robot(_called(name, ROBOTS[name], (), options))
+    if name in WRISTS:
+        from appell.parallel import AgileWrist
+
+        return AgileWrist(_called(name, WRISTS[name], (), options))
+    from appell.constraints.library import CLOSED
+
+    if name in CLOSED:
+        return _called(name, CLOSED[name], (), options)
     suffix = Path(name).suffix.lower()
     if suffix == ".urdf":
         from appell.model.urdf import read_urdf
 
-        return Robot(_called(name, read_urdf, (name,), options))
+        loops = options.pop("loops", None)
+        tree = Robot(_called(name, read_urdf, (name,), options))
+        if loops is None:
+            return tree
+        from appell.constraints.side_file import close_by_file
+
+        return close_by_file(tree, loops)
     if suffix:
         raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
-    near = get_close_matches(name.lower(), ROBOTS, n=1)
+    near = get_close_matches(name.lower(), [*ROBOTS, *WRISTS, *CLOSED], n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     raise ModelError(
-        f"no robot '{name}' in the library ({', '.join(ROBOTS)}), and it is no path of a .urdf "
-        f"file.{hint}"
+        f"no robot '{name}' in the library ({', '.join([*ROBOTS, *WRISTS, *CLOSED])}), and it is "
+        f"no path of a .urdf file.{hint}"
     )
 
 
 def _called(
-    name: str, make: Callable[..., Model], given: tuple[Any, ...], options: Mapping[str, Any]
-) -> Model:
+    name: str, make: Callable[..., Made], given: tuple[Any, ...], options: Mapping[str, Any]
+) -> Made:
     try:
         signature(make).bind(*given, **options)
     except TypeError as problem:

@@ -12,7 +12,7 @@ from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError
 from appell.model.model import Model
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[np.floating[Any]]
 
 
 class Check(NamedTuple):

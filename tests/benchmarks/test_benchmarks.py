@@ -50,7 +50,7 @@ def results(folder):
 def test_results_describe_the_machine_but_do_not_name_it(results):
     assert set(results) == {
         "date", "machine", "versions", "rounds", "cases", "first call", "operations",
-        "formulations", "flight",
+        "formulations", "figures",
     }  # fmt: skip
     assert set(results["machine"]) == {"cpu", "cores", "system", "load"}
 

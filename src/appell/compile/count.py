@@ -27,6 +27,7 @@ class Operations(NamedTuple):
     square_roots: int
     sines_and_cosines: int
     sign_changes: int
+    arctangents: int = 0
 
     def __str__(self) -> str:
         named = (f"{n} {name.replace('_', ' ')}" for name, n in self._asdict().items() if n)
@@ -43,6 +44,7 @@ def count(tape: Tape) -> Operations:
         square_roots=n["sqrt"],
         sines_and_cosines=n["sin"] + n["cos"],
         sign_changes=n["neg"],
+        arctangents=n["atan2"],
     )
 
 
@@ -121,6 +123,14 @@ class Counted:
 
     def sqrt(self) -> Counted:
         return self._by("square_roots")
+
+    def __abs__(self) -> Counted:
+        return self
+
+    @staticmethod
+    def atan2(y: Any, x: Any) -> Counted:
+        one, other = (y, x) if isinstance(y, Counted) else (x, y)
+        return one._by("arctangents", other)
 
 
 def _is(x: Any, number: int) -> bool:

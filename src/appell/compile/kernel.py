@@ -67,6 +67,10 @@ class Kernel:
             raise TypeError("only the kernels of a robot can be pickled")
         return self.origin
 
+    def bare(self, *arguments: Any) -> Any:
+        """The same without checks and threads, for arrays; outputs have at most two axes."""
+        return self._ufunc(*arguments)
+
     def single(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A function for one state at a time, faster than the kernel itself; what is not one
         state of this kernel's dtype goes to ``otherwise``."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from appell.compile.arctangent import arctangent
 from appell.compile.entry import emit_call
 from appell.compile.loop import emit_loop
 from appell.compile.tape import Step, Tape
@@ -174,6 +175,8 @@ class _Body:
             return self.trigonometry.known[op, a]
         if op == "sign":
             return self.sign(self.value(a))
+        if op == "atan2":
+            return arctangent(self, self.value(a), self.value(b))
         function = f"@llvm.{_INTRINSICS[op]}.v{self.lanes}{self.real.suffix}"
         return self.new(f"call {V} {function}({V} {self.value(a)})")
 

@@ -86,6 +86,13 @@ class Recorded:
     def sign(self) -> Recorded:
         return Recorded(_unary(casadi.OP_SIGN, self.sx))
 
+    def __abs__(self) -> Recorded:
+        return Recorded(_unary(casadi.OP_FABS, self.sx))
+
+    @staticmethod
+    def atan2(y: Any, x: Any) -> Recorded:
+        return Recorded(_binary(casadi.OP_ATAN2, _sx(y), _sx(x)))
+
 
 def record(
     equation: Callable[..., Any],

@@ -8,6 +8,7 @@ dropped. Counting and every emitter read this one form.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -62,6 +63,18 @@ class Tape:
         steps, kept = _reachable(builder.steps, filled)
         return cls(inputs, outputs, steps, kept)
 
+    def side_by_side(self) -> Tape:
+        """The same steps, each where its arguments are ready, so that long chains of operations
+        that do not need each other run beside each other. It pays where chains are long and
+        few values wait."""
+        ready: list[int] = []
+        for op, a, b in self.steps:
+            after = () if op in ("constant", "input") else (a,) if b is None else (a, b)
+            ready.append(max((ready[k] for k in after), default=0) + _CYCLES.get(op, 4))
+        order = sorted(range(len(ready)), key=lambda k: ready[k] - _CYCLES.get(self.steps[k].op, 4))
+        steps, results = _moved(self.steps, order, self.results)
+        return Tape(self.inputs, self.outputs, steps, results)
+
     @cached_property
     def counts(self) -> Counter[str]:
         """How many of each operation."""
@@ -73,8 +86,11 @@ class Tape:
 
 _ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sq": 1, "twice": 1, "inv": 1,
-    "sin": 1, "cos": 1, "sqrt": 1, "sign": 1, "abs": 1,
+    "sin": 1, "cos": 1, "sqrt": 1, "sign": 1, "abs": 1, "atan2": 2,
 }  # fmt: skip
+
+
+_CYCLES = {"atan2": 75, "sin": 50, "cos": 50, "sqrt": 20, "inv": 14}  # of an operation, about
 
 
 def _operations() -> dict[int, str]:
@@ -85,7 +101,7 @@ def _operations() -> dict[int, str]:
         c.OP_ADD: "add", c.OP_SUB: "sub", c.OP_MUL: "mul", c.OP_DIV: "div",
         c.OP_NEG: "neg", c.OP_SQ: "sq", c.OP_TWICE: "twice", c.OP_INV: "inv",
         c.OP_SIN: "sin", c.OP_COS: "cos", c.OP_SQRT: "sqrt", c.OP_SIGN: "sign",
-        c.OP_FABS: "abs",
+        c.OP_FABS: "abs", c.OP_ATAN2: "atan2",
     }  # fmt: skip
 
 
@@ -107,11 +123,17 @@ def _reachable(
             needed[a] = True
             if b is not None:
                 needed[b] = True
+    return _moved(steps, [place for place in range(len(steps)) if needed[place]], results)
+
+
+def _moved(
+    steps: Sequence[Step], order: Sequence[int], results: Sequence[Sequence[int]]
+) -> tuple[tuple[Step, ...], tuple[tuple[int, ...], ...]]:
+    """Steps in another order, without those that are not in it."""
     kept: list[Step] = []
     moved: dict[int, int] = {}
-    for place, step in enumerate(steps):
-        if not needed[place]:
-            continue
+    for place in order:
+        step = steps[place]
         op, a, b = step
         if op not in ("constant", "input"):
             step = Step(op, moved[a], None if b is None else moved[b])
@@ -244,3 +266,8 @@ class _Builder:
 
     def abs(self, a: int) -> int:
         return self.step("abs", a)
+
+    def atan2(self, a: int, b: int) -> int:
+        if (x := self.negated(a)) is not None:
+            return self.neg(self.atan2(x, b))
+        return self.step("atan2", a, b)

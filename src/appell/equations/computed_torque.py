@@ -7,16 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from appell.equations.feedback import Desired, Gain, inverse_dynamics, minus, plus, times
 from appell.maths.scalar import Scalar
+from appell.model.model import Model
 
 
 def commanded_acceleration(
     desired: tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]],
     q: Sequence[Scalar],
     v: Sequence[Scalar],
-    kp: Sequence[Scalar],
-    kv: Sequence[Scalar],
+    kp: Gain,
+    kv: Gain,
 ) -> list[Scalar]:
-    """a_d + kv (v_d - v) + kp (q_d - q), equation 4.4, each joint with its own gains."""
+    """a_d + kv (v_d - v) + kp (q_d - q), equation 4.4; gains of single joints, or matrices."""
     q_d, v_d, a_d = desired
-    return [a_d[i] + kv[i] * (v_d[i] - v[i]) + kp[i] * (q_d[i] - q[i]) for i in range(len(q))]
+    return plus(a_d, times(kv, minus(v_d, v)), times(kp, minus(q_d, q)))
+
+
+def computed_torque(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], desired: Desired, kp: Gain, kv: Gain
+) -> list[Scalar]:
+    """D (a_d + kv (v_d - v) + kp (q_d - q)) + H + G, equation 4.1.
+
+    With the exact model the errors obey e'' + kv e' + kp e = 0, equation 4.3.
+    """
+    return inverse_dynamics(model, q, v, commanded_acceleration(desired, q, v, kp, kv))

@@ -29,7 +29,7 @@ def poses(model: Model, q: Sequence[Scalar]) -> dict[int, Pose]:
     """The pose of every body's frame."""
     places = {BASE: ORIGIN}
     for i, body in model.outwards():
-        places[i] = _then(places[body.parent], body.rotation(q[i]), body.offset(q[i]))
+        places[i] = then(places[body.parent], body.rotation(q[i]), body.offset(q[i]))
     return places
 
 
@@ -43,7 +43,7 @@ def forward_kinematics(model: Model, q: Sequence[Scalar], frame: Frame) -> list[
 def jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scalar]]:
     """6 x n: velocity of the frame's origin, then its angular velocity, in the base's axes."""
     places = poses(model, q)
-    tip = _then(places[frame.body], frame.R, frame.s).s
+    tip = then(places[frame.body], frame.R, frame.s).s
     path = model.ancestors[frame.body] if frame.body != BASE else ()
     J: list[list[Scalar]] = [[0] * len(model.bodies) for _ in range(6)]
     for i in path:
@@ -56,10 +56,10 @@ def jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scala
 
 
 def _place(model: Model, q: Sequence[Scalar], frame: Frame) -> Pose:
-    return _then(poses(model, q)[frame.body], frame.R, frame.s)
+    return then(poses(model, q)[frame.body], frame.R, frame.s)
 
 
-def _then(pose: Pose, R: Rotation, s: Vector) -> Pose:
+def then(pose: Pose, R: Rotation, s: Vector) -> Pose:
     """The pose of a frame given in another's axes.
 
     Its rows are R^T applied to the rows of the other: no matrices are multiplied.

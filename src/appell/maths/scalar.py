@@ -47,6 +47,12 @@ def sqrt(x: Scalar) -> Scalar:
     return _home(type(x)).sqrt(x)
 
 
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the point (x, y), from -pi to pi."""
+    number = isinstance(y, int | float)
+    return _home(type(x if number else y)).atan2(y, x)
+
+
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1 with the sign of x."""
     home = _home(type(x))

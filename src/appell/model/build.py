@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from math import atan2, hypot, isfinite
+from math import atan2, cos, hypot, isfinite, sin
 from operator import index
 from typing import Any, Literal, get_args
 
@@ -103,7 +103,7 @@ def assemble(
         if h.joint is None:
             place[h.child] = (body, R @ h.link_rotation, s + R @ h.link_position)
             continue
-        Rz = _frame_along(np.asarray(h.axis, dtype=float), h.name)
+        Rz = frame_along(np.asarray(h.axis, dtype=float), h.name)
         parents.append(body)
         R0s.append(R @ Rz)
         s0s.append(s)
@@ -361,7 +361,7 @@ def _finite(numbers: Sequence[float] | Array, what: str) -> Sequence[float] | Ar
     return numbers
 
 
-def _frame_along(axis: Array, joint: str) -> Array:
+def frame_along(axis: Array, joint: str) -> Array:
     """A rotation whose z is the axis; a coordinate axis gives a matrix of zeros and ones."""
     length = np.linalg.norm(axis)
     if axis.shape != (3,) or not np.isfinite(length) or length < 1e-9:
@@ -378,6 +378,17 @@ def _frame_along(axis: Array, joint: str) -> Array:
         x = np.array([1.0, 0.0, 0.0])
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
+
+
+def from_rpy(rpy: Sequence[float]) -> Array:
+    """The rotation Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, cp, cy), (sr, sp, sy) = map(cos, rpy), map(sin, rpy)
+    R = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    return np.array(R)
 
 
 def _about_z(angle: float) -> Array:

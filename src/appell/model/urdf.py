@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from math import cos, inf, sin
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.vector import ZERO, Symmetric
-from appell.model.build import Base, Hinge, Mimic, as_rotation, as_vector, assemble
+from appell.model.build import Base, Hinge, Mimic, as_rotation, as_vector, assemble, from_rpy
 from appell.model.elements import (
     Element,
     attribute,
@@ -187,11 +187,4 @@ def _mimic(joint: Element, joints: Mapping[str, Element]) -> Mimic | None:
 def _origin(element: Element) -> tuple[Array, Array]:
     """The rotation Rz(yaw) Ry(pitch) Rx(roll) and the position of <origin>."""
     origin = child(element, "origin")
-    rpy = numbers(origin, "rpy", 3, _ZEROS)
-    (cr, cp, cy), (sr, sp, sy) = map(cos, rpy), map(sin, rpy)
-    R = [
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]
-    return np.array(R), np.array(numbers(origin, "xyz", 3, _ZEROS))
+    return from_rpy(numbers(origin, "rpy", 3, _ZEROS)), np.array(numbers(origin, "xyz", 3, _ZEROS))

@@ -67,7 +67,11 @@ class Wrist:
     def frames(self) -> tuple[str, ...]:
         """The bodies' names."""
         limbs = range(1, 1 + len(self.limbs))
-        return ("base", *(f"{which}{i}" for i in limbs for which in ("first", "second")), "platform")
+        return (
+            "base",
+            *(f"{which}{i}" for i in limbs for which in ("first", "second")),
+            "platform",
+        )
 
     def frame(self, name: str | None) -> str:
         """A frame by name; the platform without one."""

@@ -1,15 +1,18 @@
-"""Robots that come with Appell; each is a function that gives a Model."""
+"""Robots that come with Appell; each is a function that gives a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from appell.model.library.agile_wrist import agile_wrist
+from appell.model.library.free import free_chain
 from appell.model.library.planar import planar_chain, two_link
 from appell.model.library.puma560 import puma560
 from appell.model.library.random import random_tree
 from appell.model.library.stanford import stanford_arm
 from appell.model.library.tree import ten_link_tree
 from appell.model.model import Model
+from appell.model.wrist import Wrist
 
 ROBOTS: dict[str, Callable[..., Model]] = {
     "puma560": puma560,
@@ -17,5 +20,9 @@ ROBOTS: dict[str, Callable[..., Model]] = {
     "two_link": two_link,
     "planar_chain": planar_chain,
     "ten_link_tree": ten_link_tree,
+    "free_chain": free_chain,
     "random_tree": random_tree,
 }
+
+# Robots that are no trees: what gives them is a Wrist.
+WRISTS: dict[str, Callable[..., Wrist]] = {"agile_wrist": agile_wrist}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import acos, asin, isfinite, pi, radians, sqrt
+from math import acos, asin, isfinite, pi, sqrt
 from typing import Any
 
 from appell.errors import ModelError
@@ -20,8 +20,8 @@ _THIRDS = (0.0, 2 * pi / 3, 4 * pi / 3)
 
 def agile_wrist(
     *,
-    alpha1: Angles = radians(80),
-    alpha2: Angles = radians(70),
+    alpha1: Angles = 80 * pi / 180,
+    alpha2: Angles = 70 * pi / 180,
     beta: float = asin(sqrt(3) / 3),
     gamma: float = acos(sqrt(3) / 3),
     lam: Angles = _THIRDS,
@@ -49,8 +49,8 @@ def agile_wrist(
     for name, values in (
         ("alpha1", first), ("alpha2", second), ("beta", [beta]), ("gamma", [gamma]),
     ):  # fmt: skip
-        for x in map(lambda x: _number(name, x), values):
-            if not 0 < x < pi:
+        for x in values:
+            if not 0 < _number(name, x) < pi:
                 raise ModelError(
                     f"agile_wrist: {name} = {x:g}; expected an angle between 0 and pi, in radians."
                 )

@@ -1,0 +1,12 @@
+"""Loops and rolling: closed chains and wheels, in independent speeds."""
+
+from appell.constraints.close import close
+from appell.constraints.closed import ClosedRobot, Margins, SingularError
+from appell.constraints.loops import Loop
+from appell.constraints.rolling import Custom, KnifeEdge, Rolling
+from appell.constraints.way import Place
+
+__all__ = [
+    "ClosedRobot", "Custom", "KnifeEdge", "Loop", "Margins", "Place", "Rolling", "SingularError",
+    "close",
+]  # fmt: skip

@@ -1,0 +1,135 @@
+"""Assembly: coordinates at which all loops close, near a guess.
+
+Gauss and Newton's step on all rows, redundant ones too, is shortened until the loops come
+closer. What is held fixed is left out of the step. None of this depends on which speeds or
+actuators were chosen, so all choices share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.constraints.kernels import compiled
+from appell.constraints.reduce import Mechanism
+from appell.errors import ModelError
+from appell.recipe import COMPILING
+from appell.robot import Array
+from appell.selfcheck import displaced
+
+if TYPE_CHECKING:
+    from appell.compile.kernel import Kernel
+
+
+CLOSED = 1e-10  # m or rad: what an assembled configuration may leave open, at most
+_LARGEST_STEP = 0.7  # rad or m
+_STEPS = 200
+
+
+class Assembly:
+    """The loops of a mechanism as numbers."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = replace(mechanism, independent=(), actuated=())
+        self.model = mechanism.model
+        self._kernels: dict[str, Kernel] = {}
+
+    @cached_property
+    def units(self) -> Array:
+        """What each speed is worth in m/s, to compare turns with slides."""
+        length = self.mechanism.length
+        return np.array([length if j.kind == "revolute" else 1.0 for j in self.model.joints])
+
+    def opening(self, q: Any) -> Array:
+        """How far each row is from closed, (..., rows)."""
+        q = np.asarray(q, dtype=float)
+        if not sum(c.closures for c in self.mechanism.constraints):
+            return np.zeros((*q.shape[:-1], 0))
+        return self._kernel("closure")(q)
+
+    def rows(self, q: Any) -> Array:
+        """J, (..., rows, joints)."""
+        q = np.asarray(q, dtype=float)
+        if not self.mechanism.constraints:
+            return np.zeros((*q.shape[:-1], 0, self.model.nv))
+        return self._kernel("constraint_jacobian")(q)
+
+    def is_closed(self, q: Array) -> bool:
+        return bool((np.abs(self.opening(q)) <= CLOSED * max(1.0, self.mechanism.length)).all())
+
+    def nearest(self, q: Array, held: Sequence[int] = (), goal: float = 1e-13) -> Array:
+        """Coordinates near q that close the loops as far as can be; speeds ``held`` stay."""
+        if not sum(c.closures for c in self.mechanism.constraints):
+            return q
+        free = np.setdiff1d(np.arange(self.model.nv), held)
+        phi, D = self._kernel("closure_jacobian")(q)
+        for _ in range(_STEPS):
+            size = _size(phi)
+            if size <= goal:
+                break
+            step = np.zeros(self.model.nv)
+            step[free] = -np.linalg.lstsq(D[:, free], phi, rcond=1e-11)[0]
+            step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+            there, phi, D = self._shortened(q, step, size)
+            if there is q:
+                break
+            q = there
+        return q
+
+    def _shortened(self, q: Array, step: Array, size: float) -> tuple[Array, Array, Array]:
+        """The longest of the halved steps that closes the loops further; q itself if none does."""
+        for _ in range(12):
+            there = displaced(self.model, q, step)
+            phi, D = self._kernel("closure_jacobian")(there)
+            if _size(phi) < size:
+                return there, phi, D
+            step = step / 2
+        return q, phi, D
+
+    def allowed(self, q: Array, rank: int) -> Array:
+        """An orthonormal basis of the allowed speeds in their units, (joints, freedoms)."""
+        return null_space(self.rows(q) / self.units, rank)
+
+    def moved(self, q: Array, way: Array, rank: int) -> Array:
+        """Closed coordinates ``way`` lengths further along the allowed speeds; q if there are
+        none."""
+        step = self.allowed(q, rank) @ way * self.mechanism.length / self.units
+        there = self.nearest(displaced(self.model, q, step))
+        return there if self.is_closed(there) else q
+
+    def refuse_open(self, q: Array, fixed: Sequence[str]) -> None:
+        if self.is_closed(q):
+            return
+        phi = np.abs(self.opening(q))
+        row, held = int(np.argmax(phi)), f" with {', '.join(fixed)} held" if fixed else ""
+        raise ModelError(
+            f"'{self.model.name}' cannot be closed near the guess{held}: loop "
+            f"'{self.loop_of(row)}' stays open by {phi[row]:.3g} (m or rad). Give a guess nearer "
+            "to a closed configuration, hold less, or check the lengths."
+        )
+
+    def loop_of(self, row: int) -> str:
+        """Which loop a row of the opening belongs to."""
+        names = [c.name for c in self.mechanism.constraints for _ in range(c.closures)]
+        return names[row]
+
+    def _kernel(self, quantity: str) -> Kernel:
+        with COMPILING:
+            if quantity not in self._kernels:
+                self._kernels[quantity] = compiled(self.mechanism, quantity, None, "float64")
+            return self._kernels[quantity]
+
+
+def null_space(J: Array, rank: int) -> Array:
+    """An orthonormal basis of what J lets move."""
+    if not len(J):
+        return np.eye(J.shape[1])
+    return np.linalg.svd(J)[2][rank:].T
+
+
+def _size(phi: Array) -> float:
+    return float(np.sqrt((phi * phi).sum()))

@@ -1,0 +1,429 @@
+"""Robots with loops and wheels: the same methods as a tree's, in independent speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.constraints.assemble import Assembly
+from appell.constraints.choose import freedom_about, freedom_at
+from appell.constraints.kernels import ASKED, asked_for, compiled, recorded
+from appell.constraints.reduce import Constraint, Mechanism
+from appell.errors import InputError
+from appell.model.model import FREE
+from appell.recipe import COMPILING
+from appell.robot import Array, Numbers, Robot, _float_kind, _one_of
+
+if TYPE_CHECKING:
+    from appell.compile.count import Operations
+    from appell.compile.kernel import Kernel
+
+OPEN = 1e-6  # m or rad: how far from closed a configuration may be given
+SINGULAR = 1e-6  # the margin below which a configuration is refused
+_OF_ACTUATORS = ("inverse_dynamics", "regressor")
+
+
+class SingularError(InputError):
+    """A configuration in which the robot's equations have no single answer."""
+
+
+class Margins(NamedTuple):
+    """How far from singular, 1 to 0.
+
+    ``loops``: the smallest singular value of the loops' Jacobian by its largest (0: the loops
+    gain a freedom there, and motion may branch).
+    ``independent``: how well the independent speeds determine the others (0: choose others).
+    ``actuators``: how well the actuators hold the robot (0: some force is unopposed).
+    """
+
+    loops: Array
+    independent: Array
+    actuators: Array
+
+
+class ClosedRobot(Robot):
+    """A tree whose loops are closed, described by its tree's coordinates and independent speeds.
+
+    ``q`` (nq) are all coordinates of the tree and satisfy the loops: ``assemble`` finds such.
+    ``v`` (nv) are the speeds of the joints named in ``independent``, ``a`` their rates, ``tau``
+    the forces of the joints named in ``actuated``. A configuration that is open or singular is
+    refused; ``unchecked()`` gives the same robot without these checks.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        reference: Array,
+        *,
+        check: bool = True,
+        inverse_kinematics: Callable[..., Array] | None = None,
+        assembly: Assembly | None = None,
+    ) -> None:
+        super().__init__(mechanism.model)
+        self.mechanism, self.reference, self.check = mechanism, reference, check
+        self.assembly = assembly or Assembly(mechanism)
+        self._inverse_kinematics = inverse_kinematics
+        self._compiled: dict[tuple[str, str | None, str], Kernel] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, unchecked."""
+        quantity = name[1:]
+        if not name.startswith("_") or quantity not in ASKED:
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        myself = ref(self)  # the function must not keep the robot alive that holds it
+
+        def general(*arguments: Any) -> Any:
+            robot = myself()
+            assert robot is not None
+            return Robot._evaluate(robot, quantity, arguments, None)
+
+        self.__dict__[name] = self.kernel(quantity).single(general)
+        return self.__dict__[name]
+
+    def __reduce__(self) -> Any:
+        how = self._inverse_kinematics
+        again = partial(type(self), check=self.check, inverse_kinematics=how)
+        return again, (self.mechanism, self.reference)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClosedRobot {self.name}: {self.nv} freedoms of {self.model.nv} joints, "
+            f"{len(self.constraints)} constraints, {len(self.actuated)} actuators>"
+        )
+
+    # What it is
+
+    @property
+    def nv(self) -> int:
+        """How many independent speeds: its degrees of freedom."""
+        return len(self.mechanism.independent)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        return self.mechanism.constraints
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """The joints whose speeds are v, in order."""
+        return tuple(self.joint_names[k] for k in self.mechanism.independent)
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """The joints whose forces are tau, in order."""
+        return tuple(self.joint_names[k] for k in self.mechanism.actuated)
+
+    @property
+    def reaction_names(self) -> tuple[str, ...]:
+        """What each of the reactions is."""
+        return tuple(f"{c.name}: {row}" for c in self.constraints for row in c.rows)
+
+    def coordinates(self, joints: Sequence[str] | None = None) -> list[int]:
+        """Where joints stand in q; the actuated ones without names."""
+        places = self.joints_named("joints", self.actuated if joints is None else joints)
+        if self.model.free and any(k < FREE for k in places):
+            raise InputError(f"'{self.name}': a speed of the free base is no coordinate's rate.")
+        return [k + self.model.free for k in places]
+
+    def joints_named(self, what: str, names: Sequence[str]) -> list[int]:
+        """Where joints stand among the tree's speeds."""
+        known = {name: k for k, name in enumerate(self.joint_names)}
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"'{self.name}': {what} names joint {name!r}; its joints are "
+                    f"{', '.join(known)}."
+                )
+        if len(set(names)) < len(names):
+            raise InputError(f"'{self.name}': {what} = {list(names)} names a joint twice.")
+        return [known[name] for name in names]
+
+    # Others like it
+
+    def unchecked(self) -> ClosedRobot:
+        """The same robot, which does not look whether loops are closed or near singular."""
+        return self._like(self.mechanism, check=False)
+
+    def described_by(self, independent: Sequence[str], at: Numbers | None = None) -> ClosedRobot:
+        """The same robot in other independent speeds, that describe its motion at a configuration
+        (about the reference without one)."""
+        chosen = self.joints_named("independent", independent)
+        if at is None:
+            free = freedom_about(self.assembly, self.reference)
+        else:
+            free = freedom_at(self.assembly, np.asarray(at, dtype=float))
+        free.refuse(chosen, self.assembly)
+        return self._like(replace(self.mechanism, independent=tuple(chosen)))
+
+    def best_independent(self, q: Numbers) -> tuple[str, ...]:
+        """The joints whose speeds describe the motion best at one configuration."""
+        best = freedom_at(self.assembly, np.asarray(q, dtype=float)).best()
+        return tuple(self.joint_names[k] for k in best)
+
+    def with_gravity(self, gravity: Sequence[float]) -> ClosedRobot:
+        tree = Robot(self.model).with_gravity(gravity)
+        return self._like(replace(self.mechanism, model=tree.model))
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+        link: str | None = None,
+    ) -> ClosedRobot:
+        tree = Robot(self.model).with_payload(mass, com, inertia, link)
+        return self._like(replace(self.mechanism, model=tree.model))
+
+    def _like(self, mechanism: Mechanism, *, check: bool | None = None) -> ClosedRobot:
+        again = type(self)(
+            mechanism,
+            self.reference,
+            check=self.check if check is None else check,
+            inverse_kinematics=self._inverse_kinematics,
+            assembly=self.assembly,  # neither gravity nor a payload moves a joint
+        )
+        if mechanism is self.mechanism:
+            again._compiled = self._compiled
+        return again
+
+    # Dynamics
+
+    def inverse_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        friction: bool = False,
+        generalised: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Forces of the actuators, (..., actuators); of least norm where there are more of them
+        than freedoms. ``generalised`` gives the forces on the independent speeds instead,
+        M a + C v + g, (..., nv), whatever drives them."""
+        v, a = _one_of("v", v, qd), _one_of("a", a, qdd)
+        name = "generalised_forces" if generalised else "inverse_dynamics"
+        return self._evaluate(name + "_with_friction" * friction, (q, v, a), out)
+
+    def forward_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        friction: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Accelerations a, (..., nv), that forces of the actuators give; where there are no
+        actuators, tau may be left out."""
+        name = "forward_dynamics" + "_with_friction" * friction
+        state = (q, _one_of("v", v, qd))
+        return self._evaluate(name, (*state, tau) if self.actuated else state, out)
+
+    def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
+        """M, (..., nv, nv), of the independent speeds."""
+        return self._evaluate("mass_matrix", (q,), out)
+
+    def friction(
+        self,
+        v: Numbers | None = None,
+        *,
+        q: Numbers | None = None,
+        qd: Numbers | None = None,
+        out: Any = None,
+    ) -> Array:
+        """What friction in all joints takes from the independent speeds, (..., nv)."""
+        if q is None:
+            raise InputError("friction of a closed robot depends on its configuration: give q=.")
+        return self._evaluate("friction", (q, _one_of("v", v, qd)), out)
+
+    def speeds(self, q: Numbers, v: Numbers) -> Array:
+        """Of all joints of the tree, (..., joints)."""
+        return self._evaluate("speeds", (q, v), None)
+
+    def accelerations(self, q: Numbers, v: Numbers, a: Numbers) -> Array:
+        """Of all joints of the tree, (..., joints)."""
+        return self._evaluate("accelerations", (q, v, a), None)
+
+    def reactions(self, q: Numbers, v: Numbers, tau: Numbers | None = None) -> Array:
+        """Forces and moments in the loops, (..., rows), as ``reaction_names`` lists them: on the
+        second place of a loop, in its axes, while the actuators give tau. Where redundant loops
+        leave them undetermined, those of least norm."""
+        a = self.forward_dynamics(q, v, tau)
+        of_tree = self.speeds(q, v), self.accelerations(q, v, a)
+        needed = Robot(self.model).inverse_dynamics(q, *of_tree)
+        if self.actuated:
+            needed[..., list(self.mechanism.actuated)] -= np.asarray(tau, dtype=float)
+        J = self.assembly.rows(q)
+        return np.einsum("...vr,...v->...r", np.linalg.pinv(J, rcond=1e-11), needed)
+
+    # Configurations
+
+    def closure(self, q: Numbers) -> Array:
+        """How far the loops are from closed, (..., rows), in m and rad."""
+        return self.assembly.opening(q)
+
+    def assemble(
+        self, guess: Numbers | None = None, fixed: Mapping[str, float] | Sequence[str] = ()
+    ) -> Array:
+        """Coordinates near a guess (the reference without one) at which the loops are closed.
+
+        ``fixed`` names joints that stay where the guess has them, or gives their coordinates.
+        """
+        q = np.array(self.reference if guess is None else guess, dtype=float)
+        if q.shape[-1:] != (self.nq,) or not np.isfinite(q).all():
+            raise InputError(f"assemble: guess = {guess!r}; expected {self.nq} finite numbers.")
+        if q.ndim > 1:
+            return np.array([self.assemble(x, fixed) for x in q])
+        held = self.joints_named("fixed", list(fixed))
+        if isinstance(fixed, Mapping):
+            q[self.coordinates(list(fixed))] = list(fixed.values())
+        q = self.assembly.nearest(q, held)
+        self.assembly.refuse_open(q, list(fixed))
+        return q
+
+    def margins(self, q: Numbers) -> Margins:
+        """How far from singular."""
+        pivots, share, acting = np.moveaxis(self._checks(q)[..., -3:], -1, 0)
+        values = np.linalg.svd(self.assembly.rows(q) / self.assembly.units, compute_uv=False)
+        rank = self.model.nv - self.nv
+        loops = values[..., rank - 1] / values[..., 0] if rank else np.ones(np.shape(share))
+        return Margins(loops, np.minimum(pivots, share), acting)
+
+    def random_states(self, count: int, seed: int = 0, spread: float = 0.3) -> tuple[Array, Array]:
+        """Closed configurations about the reference, and independent speeds from -1 to 1."""
+        draw = np.random.default_rng(seed)
+        found = np.tile(self.reference, (count, 1))
+        for k in range(count):
+            for _ in range(3):
+                way = draw.uniform(-spread, spread, self.nv)
+                found[k] = self.assembly.moved(found[k], way, self.model.nv - self.nv)
+        return found, draw.uniform(-1, 1, (count, self.nv))
+
+    def inverse_kinematics(self, *target: Any, **options: Any) -> Array:
+        """Coordinates that bring the tool where it is wanted; the library's robots say how."""
+        if self._inverse_kinematics is None:
+            raise InputError(
+                f"'{self.name}' has no inverse kinematics of its own; assemble(guess, fixed=...) "
+                "finds coordinates for given ones of the actuated joints."
+            )
+        return self._inverse_kinematics(*target, **options)
+
+    def simulate(self, q0: Numbers, v0: Numbers | None = None, **options: Any) -> Any:
+        """See :func:`appell.constraints.simulate.simulate_closed`."""
+        from appell.constraints.simulate import simulate_closed
+
+        return simulate_closed(self, q0, v0, **options)
+
+    def selfcheck(self, states: int = 100, seed: int = 0) -> Any:
+        """Check compiled kernels against laws of physics and Lagrange's multipliers."""
+        from appell.constraints.laws import selfcheck
+
+        return selfcheck(self, states, seed)
+
+    # Its equations
+
+    def kernel(
+        self,
+        quantity: str,
+        *,
+        formulation: str | None = None,
+        dtype: npt.DTypeLike = "float64",
+        target: str = "cpu",
+        frame: str | None = None,
+        parameters: Sequence[str] | str | bool = (),
+        wrt: Sequence[str] | str = (),
+        regroup: bool = True,
+    ) -> Kernel:
+        """A quantity's compiled equation, without checks."""
+        if formulation or parameters or wrt or target != "cpu" or not regroup:
+            raise InputError(
+                f"kernel({quantity!r}): a closed robot's kernels take a dtype and a frame only."
+            )
+        kind, asked = _float_kind(dtype), asked_for(quantity)
+        if asked.frame:
+            self.model.frame(frame)
+        elif frame is not None:
+            raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
+        if quantity.startswith(_OF_ACTUATORS) and len(self.actuated) < self.nv:
+            raise InputError(
+                f"'{self.name}' has {self.nv} freedoms and {len(self.actuated)} actuators "
+                f"({', '.join(self.actuated) or 'none'}): no forces of these give every motion. "
+                "Ask for inverse_dynamics(..., generalised=True), or close it with more actuated "
+                "joints."
+            )
+        with COMPILING:
+            key = quantity, frame, kind
+            if key not in self._compiled:
+                self._compiled[key] = compiled(self.mechanism, *key)
+            return self._compiled[key]
+
+    def default_formulation(self, quantity: str) -> str:
+        return "gibbs_lean"
+
+    def operations(
+        self,
+        quantity: str,
+        *,
+        formulation: str | None = None,
+        frame: str | None = None,
+        regroup: bool = True,
+    ) -> Operations:
+        """How many multiplications, additions, ... one evaluation takes."""
+        from appell.compile.count import count
+
+        return count(recorded(self.mechanism, quantity, frame))
+
+    def _evaluate(
+        self, quantity: str, arguments: tuple[Any, ...], out: Any, frame: str | None = None
+    ) -> Any:
+        if self.check and np.shape(arguments[0])[-1:] == (self.nq,):
+            self._refuse(quantity, arguments[0])
+        if out is None and frame is None and quantity in ASKED:
+            return getattr(self, f"_{quantity}")(*arguments)
+        return super()._evaluate(quantity, arguments, out, frame)
+
+    def _refuse(self, quantity: str, q: Any) -> None:
+        """Refuse configurations that are open or singular."""
+        found = self._checks(q)
+        open_by = np.abs(found[..., :-3])
+        allowed = 100 * OPEN if found.dtype == np.float32 else OPEN
+        if open_by.max(initial=0.0) > allowed:
+            *at, row = (int(k) for k in np.unravel_index(int(np.argmax(open_by)), open_by.shape))
+            raise InputError(
+                f"'{self.name}': loop '{self.assembly.loop_of(row)}'{_at(at)} is open by "
+                f"{float(open_by.max()):.3g} (m or rad); robot.assemble(q) closes it."
+            )
+        if quantity in ("forward_kinematics", "potential_energy"):
+            return
+        for k in range(-3, 0 if quantity.startswith(_OF_ACTUATORS) else -1):
+            if not found[..., k].min(initial=1.0) > SINGULAR:  # a NaN is not, either
+                at = [int(x) for x in np.argwhere(~(found[..., k] > SINGULAR))[0]]
+                raise SingularError(self._singular(k == -1, np.asarray(q)[tuple(at)], at))
+
+    def _singular(self, acting: bool, q: Array, at: list[int]) -> str:
+        if not np.isfinite(q).all():
+            return f"'{self.name}': q{_at(at)} is {q}; expected finite numbers."
+        where = f"'{self.name}': singular configuration{_at(at)}"
+        if acting:
+            return (
+                f"{where}: the actuated joints {', '.join(self.actuated)} cannot hold it against "
+                "every force; move away, or ask for generalised=True."
+            )
+        return (
+            f"{where}: the speeds of {', '.join(self.independent)} do not determine the others. "
+            f"Those of {', '.join(self.best_independent(q))} do it best there: "
+            "robot.described_by([...]). unchecked() computes without asking."
+        )
+
+
+def _at(state: Sequence[int]) -> str:
+    return f" at state {list(state)}" if state else ""

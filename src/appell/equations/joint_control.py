@@ -1,0 +1,48 @@
+"""Laws that close a loop round each joint: proportional and derivative terms, in N m a rad, with
+gravity compensated or with all torques of the desired motion fed forward."""
+
+from __future__ import annotations
+
+from appell.equations.feedback import (
+    Desired,
+    Gain,
+    Scalars,
+    gravity,
+    inverse_dynamics,
+    minus,
+    passive_dynamics,
+    plus,
+    times,
+)
+from appell.maths.scalar import Scalar
+from appell.model.model import Model
+
+
+def pd_with_gravity(
+    model: Model, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain
+) -> list[Scalar]:
+    """tau = g(q) + kp e + kv e': it reaches any set point (Takegaki and Arimoto 1981)."""
+    return plus(gravity(model, q), _pd(q, v, desired, kp, kv))
+
+
+def feedforward(
+    model: Model, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain
+) -> list[Scalar]:
+    """tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'."""
+    return plus(inverse_dynamics(model, *desired), _pd(q, v, desired, kp, kv))
+
+
+def joint_impedance(
+    model: Model, q: Scalars, v: Scalars, desired: Desired, stiffness: Gain, damping: Gain
+) -> list[Scalar]:
+    """tau = M(q) a_d + C(q, v) v_d + g(q) + stiffness e + damping e' (Paden and Panja 1988).
+
+    Forces f from outside then meet M e'' + (C + damping) e' + stiffness e = -f: the arm is a
+    spring and a damper with the inertia it has.
+    """
+    spring = _pd(q, v, desired, stiffness, damping)
+    return plus(passive_dynamics(model, q, v, desired.v, desired.a), spring)
+
+
+def _pd(q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain) -> list[Scalar]:
+    return plus(times(kp, minus(desired.q, q)), times(kv, minus(desired.v, v)))

@@ -1,0 +1,7 @@
+"""Simulation: flight, events, impacts and lasting contacts."""
+
+from appell.simulation.impact import EnergyWarning, Impact
+from appell.simulation.run import Run, load_run
+from appell.simulation.simulate import simulate
+
+__all__ = ["EnergyWarning", "Impact", "Run", "load_run", "simulate"]

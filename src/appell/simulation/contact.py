@@ -1,0 +1,315 @@
+"""Contacts: every point of a robot with every wall, and the stops of its joints.
+
+A contact has a gap g(q), positive where there is room. Recorded once for all of them, with its
+derivatives along the motion: the rate dg/dt = J v, J itself, and dJ/dt v, so that the gap's
+second derivative is J a + dJ/dt v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from hashlib import sha256
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import appell.walls
+from appell.equations.coordinates import in_joints
+from appell.equations.free import coordinate_rates, orientation
+from appell.equations.kinematics import poses
+from appell.errors import InputError
+from appell.maths.scalar import Scalar
+from appell.maths.vector import Vector
+from appell.model.model import BASE, FREE, Model
+from appell.recipe import COMPILING
+from appell.walls import Implicit, Wall
+
+Array = npt.NDArray[np.floating[Any]]
+Ask = Callable[[Array, Array], Any]
+Choice = Sequence[Any] | Mapping[str, Any] | None
+
+
+class Point(NamedTuple):
+    """A place on a body that can touch a wall."""
+
+    name: str
+    body: int
+    s: Vector  # in the body's frame
+
+
+class Stop(NamedTuple):
+    """A joint's limit: side * (q - limit) is its gap."""
+
+    joint: str
+    coordinate: int  # in q
+    limit: float
+    side: int  # 1: lower, -1: upper
+
+    @property
+    def label(self) -> str:
+        return f"{'lower' if self.side > 0 else 'upper'} limit"
+
+
+class State(NamedTuple):
+    """All contacts at one instant; m contacts, k points."""
+
+    gap: Array  # (m,)
+    rate: Array  # (m,) J v
+    J: Array  # (m, nv)
+    drift: Array  # (m,) dJ/dt v
+    normal: Array  # (m, 3) away from the wall; zero for stops
+    slope: Array  # (m,) |grad f| of an implicit wall, 1 for others
+    P: Array  # (k, 3, nv) points' Jacobians
+    turning: Array  # (k, 3) dP/dt v
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The contacts of a robot: points with walls in turn, then stops."""
+
+    model: Model
+    points: tuple[Point, ...]
+    walls: tuple[Wall, ...]
+    stops: tuple[Stop, ...]
+
+    def __len__(self) -> int:
+        return len(self.points) * len(self.walls) + len(self.stops)
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Of each contact, the point (or joint) and the wall (or limit)."""
+        pairs = [(p.name, w.label) for p in self.points for w in self.walls]
+        return (*pairs, *((s.joint, s.label) for s in self.stops))
+
+    @cached_property
+    def of_point(self) -> npt.NDArray[np.intp]:
+        """Each contact's point; -1 for a stop."""
+        points = np.repeat(np.arange(len(self.points)), len(self.walls))
+        return np.concatenate([points, np.full(len(self.stops), -1)]).astype(np.intp)
+
+    def per_contact(self, of_wall: Callable[[Wall], float | None], otherwise: float) -> Array:
+        """A number of each contact's wall; ``otherwise`` where the wall has none, and at stops."""
+        of_walls = [otherwise if (x := of_wall(w)) is None else x for w in self.walls]
+        return np.array([*of_walls * len(self.points), *[otherwise] * len(self.stops)])
+
+    @cached_property
+    def gaps(self) -> Ask:
+        """(q, v) -> gap, rate, each (..., m)."""
+        return _asked(self, full=False)
+
+    @cached_property
+    def _full(self) -> Ask:
+        return _asked(self, full=True)
+
+    def at(self, q: Array, v: Array) -> State:
+        gap, rate, J, drift, normal, slope, P, turning = self._full(q, v)
+        P, turning = P.reshape(-1, 3, self.model.nv), turning.reshape(-1, 3)
+        return State(gap, rate, J, drift, normal, slope, P, turning)
+
+
+def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Contacts:
+    """The contacts that a simulation watches."""
+    chosen = (walls,) if isinstance(walls, Wall) else tuple(walls)
+    for wall in chosen:
+        if not isinstance(wall, Wall):
+            raise InputError(
+                f"walls: {wall!r} is no wall; expected those of appell.walls, such as "
+                "appell.walls.Circle(2.5)."
+            )
+    limits = tuple(_limits(model)) if stops else ()
+    return Contacts(model, contact_points(model, points) if chosen else (), chosen, limits)
+
+
+def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
+    """The points that can touch a wall, without those that cannot move.
+
+    None takes the model's: those it names, or the origins of all links. A sequence chooses
+    links by name; a mapping {name: (link, (x, y, z))} adds places on links to the model's.
+    """
+    own = [_point(model, name) for name in model.points or [f.name for f in model.frames]]
+    if points is None:
+        found = own
+    elif isinstance(points, Mapping):
+        found = [*own, *(_placed(model, name, at) for name, at in points.items())]
+    elif isinstance(points, str):
+        found = [_point(model, points)]
+    else:
+        found = [_point(model, name) for name in points]
+    places: dict[tuple[int, Vector], Point] = {}
+    for point in found:
+        places.setdefault((point.body, point.s), point)
+    return _moving(model, tuple(p for p in places.values() if p.body != BASE))
+
+
+def positions(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[Vector]:
+    """Where the points are in the world, over any scalar."""
+    found = in_joints(_places, model, {"q": q}, (points,))
+    if not model.free:
+        return found
+    R, origin = orientation(q), Vector(*q[:3])
+    return [origin + R @ s for s in found]
+
+
+def _places(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[Vector]:
+    at = poses(model, q)
+    return [at[p.body].s + at[p.body].R @ p.s for p in points]
+
+
+def _point(model: Model, name: Any) -> Point:
+    if not isinstance(name, str):
+        raise InputError(
+            f"points: {name!r}; expected names of links, or {{name: (link, (x, y, z))}}."
+        )
+    frame = model.frame(name)
+    return Point(name, frame.body, frame.s)
+
+
+def _placed(model: Model, name: Any, at: Any) -> Point:
+    try:
+        link, offset = at
+        x, y, z = map(float, offset)
+        given = isinstance(name, str) and isinstance(link, str)
+    except (TypeError, ValueError):
+        given = False
+    if not given or not all(map(isfinite, (x, y, z))):
+        raise InputError(
+            f"points: {name!r}: {at!r}; expected a link and a place on it, (link, (x, y, z))."
+        )
+    frame = model.frame(link)
+    return Point(name, frame.body, frame.s + frame.R @ Vector(x, y, z))
+
+
+@lru_cache(maxsize=64)
+def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """Those that any joint moves; one on the axis of the first joint stays where it is."""
+    draw = np.random.default_rng(0)
+    places = np.array(
+        [positions(model, draw.uniform(0.5, 1.5, model.nq).tolist(), points) for _ in range(3)],
+        dtype=float,
+    ).reshape(3, -1, 3)
+    moves = np.ptp(places, axis=0).max(axis=1, initial=0.0) > 1e-12
+    return tuple(p for p, m in zip(points, moves, strict=True) if m)
+
+
+def _limits(model: Model) -> list[Stop]:
+    stops = []
+    for i, joint in enumerate(model.joints):
+        coordinate = i + 1 if model.free and i >= FREE else i
+        for limit, side in ((joint.lower, 1), (joint.upper, -1)):
+            if isfinite(limit):
+                stops.append(Stop(joint.name, coordinate, float(limit), side))
+    return stops
+
+
+# Recording
+
+
+@lru_cache(maxsize=64)
+def _asked(contacts: Contacts, full: bool) -> Ask:
+    from appell.compile.kernel import Kernel
+
+    model, m, k = contacts.model, len(contacts), len(contacts.points)
+    inputs = {"q": (model.nq,), "v": (model.nv,)}
+    outputs: dict[str, tuple[int, ...]] = {"gap": (m,), "rate": (m,)}
+    if full:
+        outputs |= {"J": (m, model.nv), "drift": (m,), "normal": (m, 3), "slope": (m,)}
+        outputs |= {"P": (3 * max(k, 1), model.nv), "turning": (3 * max(k, 1),)}
+    known = [w if not isinstance(w, Implicit) else _identity(w) for w in contacts.walls]
+    with COMPILING:
+        try:
+            return Kernel(
+                "contacts" if full else "gaps",
+                lambda: _tape(contacts, inputs, outputs),
+                inputs,
+                outputs,
+                identity=(model, contacts.points, known, contacts.stops, full, _source()),
+            ).bare
+        except _Foreign:
+            return _by_casadi(contacts, outputs)
+
+
+def _identity(wall: Wall) -> str:
+    from appell.simulation.surface import identity
+
+    return identity(wall)
+
+
+@cache
+def _source() -> str:
+    """The hash of what records contacts, as for equations: a new version never runs old code."""
+    folder = Path(__file__).parent
+    files = (Path(__file__), folder / "surface.py", Path(appell.walls.__file__))
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+class _Foreign(Exception):  # noqa: N818
+    """A wall's function uses an operation that kernels do not have."""
+
+
+def _tape(contacts: Contacts, inputs: Any, outputs: Any) -> Any:
+    from appell.compile.tape import Tape
+
+    try:
+        return Tape.from_casadi(_function(contacts, outputs), inputs, outputs)
+    except KeyError:
+        raise _Foreign from None
+
+
+def _by_casadi(contacts: Contacts, outputs: Mapping[str, tuple[int, ...]]) -> Ask:
+    """The same by CasADi's interpreter, slower, for walls that need exp, tan and the like."""
+    function = _function(contacts, outputs)
+
+    def ask(q: Array, v: Array) -> list[Array]:
+        batch = q.shape[:-1]
+        columns = function(np.atleast_2d(q).T, np.atleast_2d(v).T)
+        return [
+            np.ascontiguousarray(np.array(y).T).reshape(batch + shape)
+            for y, shape in zip(columns, outputs.values(), strict=True)
+        ]
+
+    return ask
+
+
+def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
+    """The CasADi function of q and v; matrices leave it as columns, row by row."""
+    import casadi
+    from casadi import SX, jacobian, jtimes, vertcat
+
+    from appell.compile.record import Recorded
+    from appell.simulation.surface import surface
+
+    def sx(x: Any) -> Any:
+        return x.sx if isinstance(x, Recorded) else SX(float(x))
+
+    def rows(matrix: Any) -> Any:
+        return casadi.vec(casadi.densify(matrix).T)
+
+    model = contacts.model
+    q, v = SX.sym("q", model.nq), SX.sym("v", model.nv)
+    scalars = [Recorded(x) for x in casadi.vertsplit(q)]
+    speeds = [Recorded(x) for x in casadi.vertsplit(v)]
+    dq = vertcat(*(sx(x) for x in coordinate_rates(model, scalars, speeds)))
+    at = [vertcat(*map(sx, p)) for p in positions(model, scalars, contacts.points)]
+    surfaces = [surface(wall) for wall in contacts.walls]
+    measured = [f(p) for p in at for f in surfaces]
+    stops = [s.side * (q[s.coordinate] - s.limit) for s in contacts.stops]
+    gap = vertcat(*(g for g, _, _ in measured), *stops)
+    rate = jtimes(gap, q, dq)
+    found = {"gap": gap, "rate": rate}
+    if "J" in outputs:
+        place = vertcat(*at) if at else SX(3, 1)
+        velocity = jtimes(place, q, dq)
+        found |= {
+            "J": rows(jacobian(rate, v)),
+            "drift": jtimes(rate, q, dq),
+            "normal": vertcat(*(n for _, n, _ in measured), *[SX(3, 1)] * len(stops)),
+            "slope": vertcat(*(s for _, _, s in measured), *[SX(1)] * len(stops)),
+            "P": rows(jacobian(velocity, v)),
+            "turning": jtimes(velocity, q, dq),
+        }
+    return casadi.Function("f", [q, v], [casadi.densify(found[name]) for name in outputs])

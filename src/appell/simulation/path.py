@@ -1,0 +1,74 @@
+"""The motion between impacts, as polynomials: one a step of the integrator.
+
+An integrator's own interpolant is a polynomial of degree seven or less in time, so its values at
+eight Chebyshev points are the whole of it. Events are sought at the same points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.floating[Any]]
+
+NODES: Array = (1 - np.cos(np.pi * np.arange(8) / 7)) / 2  # from 0 to 1
+_WEIGHTS = np.array([0.5, -1, 1, -1, 1, -1, 1, -0.5])  # of the barycentric formula
+
+
+class Piece(NamedTuple):
+    """The state y = (q, v) from ``start`` to ``end``; its nodes reach to ``full``, the end of
+    the integrator's step, where no event cut it short."""
+
+    start: float
+    full: float
+    y: Array  # (8, ny)
+    end: float
+
+    @property
+    def times(self) -> Array:
+        return self.start + (self.full - self.start) * NODES
+
+    def __call__(self, t: float) -> Array:
+        """The state at a time, by the barycentric formula."""
+        apart = (t - self.start) / (self.full - self.start) - NODES
+        if not apart.all():
+            return self.y[int(np.argmin(np.abs(apart)))].copy()
+        weights = _WEIGHTS / apart
+        return (weights @ self.y) / weights.sum()
+
+
+def step_taken(solver: Any) -> Piece:
+    """What a SciPy integrator did in its last step."""
+    start, full = solver.t_old, solver.t
+    y = solver.dense_output()(start + (full - start) * NODES).T.copy()
+    y[-1] = solver.y
+    return Piece(start, full, y, full)
+
+
+def evaluate(pieces: Sequence[Piece], t: Array) -> Array:
+    """States at many times; at an impact, the state after it."""
+    starts = np.array([p.start for p in pieces])
+    which = np.clip(np.searchsorted(starts, t, side="right") - 1, 0, len(pieces) - 1)
+    return np.array([pieces[k](x) for k, x in zip(which, t, strict=True)])
+
+
+def root(f: Callable[[float], tuple[float, float]], a: float, b: float) -> float:
+    """Where f, given with its derivative, falls from positive at a to negative at b: Newton's
+    steps, kept within the bracket, to the last digits of the time."""
+    t = b
+    for _ in range(100):
+        value, slope = f(t)
+        if value > 0:
+            a = t
+        else:
+            b = t
+        following = t - value / slope if slope < 0 else (a + b) / 2
+        if not a < following < b:
+            following = (a + b) / 2
+        if abs(following - t) <= 1e-14 + 4e-16 * abs(t) or b - a <= 1e-14 + 4e-16 * abs(t):
+            return following
+        t = following
+    return t

@@ -1,0 +1,48 @@
+"""Torque laws: what moves the joints, checked at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.errors import InputError
+
+Array = npt.NDArray[np.floating[Any]]
+Torque = Callable[[float, Array, Array], Array]
+
+
+class BadTorque(Exception):  # noqa: N818
+    """A torque law that failed while a run was under way; its message says how."""
+
+
+def torque_law(given: Any, nv: int) -> Torque:
+    """The law (t, q, v) -> tau, (nv,), that is given as nothing, an array or a function."""
+    if not callable(given):
+        tau = np.zeros(nv) if given is None else _checked(given, nv, InputError, "torque")
+        return lambda t, q, v: tau
+
+    def law(t: float, q: Array, v: Array) -> Array:
+        try:
+            tau = given(t, q, v)
+        except Exception as problem:
+            raise BadTorque(f"the torque law raised {problem!r} at {t:.6g} s") from problem
+        if type(tau) is np.ndarray and tau.shape == (nv,) and np.isfinite(tau.sum()):
+            return tau
+        return _checked(tau, nv, BadTorque, f"the torque law at {t:.6g} s")
+
+    return law
+
+
+def _checked(tau: Any, nv: int, problem: type[Exception], what: str) -> Array:
+    try:
+        x = np.array(tau, dtype=float)
+    except (TypeError, ValueError):
+        raise problem(f"{what} gave {tau!r}; expected {nv} numbers.") from None
+    if x.shape != (nv,):
+        raise problem(f"{what} has shape {x.shape}; expected ({nv},).")
+    if not np.isfinite(x).all():
+        raise problem(f"{what} is {x}; expected finite numbers.")
+    return x
