@@ -29,7 +29,8 @@ def test_the_command_writes_tables_and_figures(tmp_path):
     done = CliRunner().invoke(cli.app, ["reproduce", "lee1982", "--output", str(tmp_path / "r")])
     assert done.exit_code == 0, done.output
     assert "119n" in done.output
-    assert {p.name for p in (tmp_path / "r").iterdir()} == {"lee1982.md", "lee1982.html"}
+    written = {p.name for p in (tmp_path / "r").iterdir()}
+    assert written == {"lee1982.md", "lee1982.html", "lee1982-1.svg", "lee1982-2.svg"}
 
 
 def test_a_value_that_does_not_come_out_ends_with_status_1(tmp_path, monkeypatch):

@@ -50,11 +50,15 @@ def arctangent(body: Any, y: str, x: str) -> str:
 
     def mask(condition: str) -> str:
         """All bits of a lane set or none."""
-        return new(f"sext {some} {new(condition)} to {I}")
+        return new(f"sext {some} {condition} to {I}")
 
     def where(chosen: str, a: str) -> str:
         """a, or zero in lanes that are not chosen."""
         return number(new(f"and {I} {chosen}, {bits(a)}"))
+
+    def signed(a: str, sign: str) -> str:
+        """a with its sign changed where the sign bit is set."""
+        return number(new(f"xor {I} {bits(a)}, {sign}"))
 
     def horner(z: str, coefficients: Sequence[float]) -> str:
         value = splat(coefficients[-1])
@@ -63,31 +67,30 @@ def arctangent(body: Any, y: str, x: str) -> str:
         return value
 
     width, height = magnitude(x), magnitude(y)
-    higher = new(f"fcmp ogt {V} {height}, {width}")  # NaN comes through, as the shorter or not
+    higher = new(f"fcmp ogt {V} {height}, {width}")
     longer = new(f"select {some} {higher}, {V} {height}, {V} {width}")
     shorter = new(f"select {some} {higher}, {V} {width}, {V} {height}")
-    steep = mask(f"fcmp ogt {V} {height}, {width}")
-    left = mask(f"icmp slt {I} {bits(x)}, zeroinitializer")
 
     # Two infinities are beyond tan(pi/8), as NaN is "less" here; two zeros are not.
     limit = fma(shorter, splat(-_COTANGENT), longer)
-    beyond = mask(f"fcmp ult {V} {limit}, zeroinitializer")
+    beyond = mask(new(f"fcmp ult {V} {limit}, zeroinitializer"))
     above = new(f"fsub {V} {shorter}, {where(beyond, longer)}")
     below = new(f"fadd {V} {longer}, {where(beyond, shorter)}")
-    unequal = mask(f"fcmp une {V} {height}, {width}")
+    unequal = mask(new(f"fcmp une {V} {height}, {width}"))
     t = where(unequal, new(f"fdiv {V} {above}, {below}"))
     z = new(f"fmul {V} {t}, {t}")
     zz = new(f"fmul {V} {z}, {z}")
     even, odd = (horner(zz, _ATAN[T][k::2]) for k in (0, 1))  # two chains beside each other
     angle = fma(new(f"fmul {V} {t}, {z}"), fma(odd, z, even), t)
 
-    # pi/2 - angle where the point is steep, then pi - angle where it is left.
-    m = where(beyond, splat(1.0))
-    for turned, whole in ((steep, 2.0), (left, 4.0)):
-        m = magnitude(new(f"fsub {V} {m}, {where(turned, splat(whole))}"))
-    odd_turns = new(f"xor {I} {steep}, {left}")
-    sign = new(f"and {I} {odd_turns}, {sign_bit}")
-    angle = number(new(f"xor {I} {bits(angle)}, {sign}"))
+    # pi/2 - angle where the point is steep, then pi - angle where it is left: angle changes its
+    # sign, and with it 1 - m, and then 2 - m.
+    steep_sign = new(f"and {I} {mask(higher)}, {sign_bit}")
+    left_sign = new(f"and {I} {bits(x)}, {sign_bit}")
+    flat = new(f"xor {I} {beyond}, splat (i{8 * body.real.size} -1)")
+    m = new(f"fadd {V} {signed(where(flat, splat(1.0)), steep_sign)}, {splat(1.0)}")
+    m = new(f"fsub {V} {splat(2.0)}, {signed(m, left_sign)}")
+    angle = signed(angle, new(f"xor {I} {steep_sign}, {left_sign}"))
     high, low = _QUARTER[T]
     angle = fma(m, splat(high), fma(m, splat(low), angle))
-    return new(f"call {V} @llvm.copysign.{suffix}({V} {angle}, {V} {y})")
+    return signed(angle, new(f"and {I} {bits(y)}, {sign_bit}"))

@@ -148,7 +148,7 @@ def _source() -> str:
     """The hash of what turns a model into code: a new version never runs old code."""
     package = Path(__file__).parent.parent
     digest = sha256((package / "recipe.py").read_bytes())
-    for part in ("maths", "model", "equations", "compile", "constraints", "parallel"):
+    for part in ("maths", "model", "equations", "compile", "constraints", "parallel", "control"):
         for path in sorted((package / part).glob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

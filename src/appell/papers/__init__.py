@@ -7,7 +7,7 @@ from importlib import import_module
 from appell.errors import InputError
 from appell.show.document import Document
 
-PAPERS = ("valera2003", "mata2002", "lee1982", "shafei2018")
+PAPERS = ("valera2003", "mata2002", "lee1982", "shafei2018", "abedloo2014")
 
 
 def reproduce(name: str) -> Document:

@@ -1,5 +1,5 @@
 """Lee, Chung, Mudge, Turney 1982: what controllers cost by the Lagrange-Euler and Newton-Euler
-equations."""
+equations, and how well computed torque follows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ PUMA = 6  # joints
 
 
 def document() -> Document:
-    """Tables 1 and 2, and the claim that follows from them."""
+    """Tables 1 and 2, the claim that follows from them, and the simulation of figures 3 to 8."""
+    from appell.papers import lee1982_control
     from appell.papers.lee1982_newton_euler import newton_euler_table
 
     tables = lagrange_euler_table(), newton_euler_table()
@@ -18,7 +19,8 @@ def document() -> Document:
         name="lee1982",
         title="On the Control of Mechanical Manipulators",
         source="C. S. G. Lee, M. J. Chung, T. N. Mudge, J. L. Turney, University of Michigan, 1982",
-        tables=(*tables, claim(*tables)),
+        tables=(*tables, claim(*tables), *lee1982_control.tables()),
+        pictures=lee1982_control.pictures(),
     )
 
 

@@ -1,4 +1,5 @@
-"""Valera et al. 2003: what the inverse dynamics costs by the Gibbs-Appell equations."""
+"""Valera et al. 2003: what the inverse dynamics costs by the Gibbs-Appell equations, and how its
+controllers follow."""
 
 from __future__ import annotations
 
@@ -19,14 +20,17 @@ Counts = Sequence[Polynomial | int]
 
 
 def document() -> Document:
-    """Tables 2 and 3, and the sentence after them."""
+    """Tables 2 and 3, the sentence after them, and section 4."""
+    from appell.papers import valera2003_control
+
     return Document(
         name="valera2003",
         title="Solving the Inverse Dynamic Control for Low Cost Real-Time Industrial Robot "
         "Control Applications",
         source="A. Valera, V. Mata, M. Vallés, F. Valero, N. Rosillo, F. Benimeli, "
         "Robotica 21 (2003) 261-269",
-        tables=(steps_table(), algorithms_table()),
+        tables=(steps_table(), algorithms_table(), *valera2003_control.tables()),
+        pictures=valera2003_control.pictures(),
     )
 
 

@@ -1,0 +1,182 @@
+"""Law: a law of control of a robot, as an equation and as compiled code.
+
+A law is a pure function of what is measured, what is desired, its own state, the period at which
+it is sampled, and its gains. It is written once, in :mod:`appell.equations`, and compiled like a
+robot's equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.control.compiled import law_kernel, stepping_kernel
+from appell.control.gains import Kind, gain, shown
+from appell.errors import InputError
+from appell.model.model import Model
+from appell.robot import Array, Robot
+
+if TYPE_CHECKING:
+    from appell.compile.kernel import Kernel
+
+Numbers = npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Law:
+    """``tau, state = law(q, v, qd, vd, ad, state)``: joint forces from the measured q and v and the
+    desired qd, vd and ad, each (..., n).
+
+    ``robot`` is what the law believes it moves. A law without a state of its own passes on what it
+    is given. Arguments may be batches; their leading axes broadcast as in NumPy.
+    """
+
+    robot: Robot
+
+    equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains)
+    gains: ClassVar[Mapping[str, Kind]] = {}
+    regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if not isinstance(self.robot, Robot):
+            raise InputError(f"{name}({self.robot!r}): expected a Robot; appell.load gives one.")
+        if self.robot.model.free:
+            raise InputError(
+                f"{name}: '{self.robot.name}' has a free base, which no motor holds; laws are for "
+                "robots on a fixed one."
+            )
+        for what, kind in self.gains.items():
+            given = getattr(self, what)
+            if given is None:
+                given = self._usual(what)
+            if given is not None:
+                array = gain(f"{name}: {what}", given, self._count(kind), kind)
+                object.__setattr__(self, what, array)
+
+    # What it is
+
+    @property
+    def initial(self) -> Array:
+        """The state it starts with, (nstate,)."""
+        return np.zeros(0)
+
+    @cached_property
+    def nstate(self) -> int:
+        """How many numbers its state has."""
+        return len(self.initial)
+
+    def __repr__(self) -> str:
+        given = {name: getattr(self, name) for name in self.gains}
+        told = [f"{name}={shown(x)}" for name, x in given.items() if x is not None]
+        return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told)}>"
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))
+
+    # What it does
+
+    def __call__(
+        self,
+        q: Numbers,
+        v: Numbers,
+        qd: Numbers,
+        vd: Numbers,
+        ad: Numbers,
+        state: Any = None,
+        *,
+        period: float = 0.01,
+    ) -> tuple[Array, Any]:
+        """Joint forces, (..., n), and the state a period later."""
+        step, numbers = self._fast
+        if not self.nstate:
+            return step(q, v, qd, vd, ad, numbers), state
+        if state is None:
+            state = self.initial
+        n = self.robot.nv
+        both = step(q, v, qd, vd, ad, state, numbers if period == 0.01 else self._numbers(period))
+        return both[..., :n], both[..., n:]
+
+    def kernel(self, *, dtype: npt.DTypeLike = "float64", gains: bool = False) -> Kernel:
+        """The compiled law: (q, v, qd, vd, ad) -> tau, or, with a state, (q, v, qd, vd, ad, state,
+        period) -> tau, state; ``period`` is (..., 1).
+
+        The gains are numbers in the code, or with ``gains`` inputs after the others, whose own
+        values are ``kernel.defaults``.
+        """
+        return law_kernel(self, dtype, gains)
+
+    # How
+
+    @cached_property
+    def _values(self) -> tuple[Array, ...]:
+        return tuple(x for name in self.gains if (x := getattr(self, name)) is not None)
+
+    @cached_property
+    def _fast(self) -> tuple[Callable[..., Any], Array]:
+        """One state at a time, with as little Python as there can be, and what it takes last;
+        batches go to the kernel."""
+
+        myself = ref(self)  # the function must not keep the law alive that holds it
+
+        def general(*arguments: Any) -> Any:
+            law = myself()
+            assert law is not None
+            *states, numbers = arguments
+            single = all(getattr(x, "dtype", None) == np.float32 for x in states)
+            kernel = law.kernel(dtype="float32" if single else "float64")
+            if not law.nstate:
+                return kernel(*states)
+            made = kernel(*states, numbers[:1])
+            leading = np.broadcast_shapes(*(x.shape[:-1] for x in made))
+            parts = [np.broadcast_to(x, (*leading, x.shape[-1])) for x in made]
+            return np.concatenate(parts, axis=-1)
+
+        return stepping_kernel(self).single(general), self._numbers(0.01)
+
+    def _numbers(self, period: float) -> Array:
+        """The period and all gains, one after another."""
+        if period not in self._packed:
+            gains = (x.ravel() for x in self._values)
+            self._packed[period] = np.concatenate([[seconds(period)], *gains])
+        return self._packed[period]
+
+    @cached_property
+    def _packed(self) -> dict[float, Array]:
+        return {}
+
+    @cached_property
+    def _kernels(self) -> dict[tuple[str, bool], Kernel]:
+        return {}
+
+    def _count(self, kind: Kind) -> int:
+        return {"joint": self.robot.nv, "inertial parameter": self.robot.parameters.size}.get(
+            kind.per, 6
+        )
+
+    def _usual(self, what: str) -> Any:
+        """A gain that is not given; None where the law goes without it."""
+        return None
+
+    def _inertia(self) -> Array:
+        """What each joint moves at the zero position: the scale of gains in N m."""
+        M = self.robot.mass_matrix(np.zeros(self.robot.nq))
+        return np.diagonal(M)
+
+    def _extra(self, model: Model) -> dict[str, Any]:
+        """What the equation takes besides numbers."""
+        return {}
+
+
+def seconds(period: Any) -> float:
+    """A period, checked."""
+    number = isinstance(period, int | float | np.number) and not isinstance(period, bool)
+    if not number or not 0 < period < np.inf:
+        raise InputError(f"period = {period!r}; expected a time in s, more than zero.")
+    return float(period)

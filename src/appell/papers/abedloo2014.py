@@ -1,0 +1,278 @@
+"""Abedloo, Molaei, Taghirad 2014: the Agile Wrist on a trajectory, Figures 5, 6 and 7.
+
+A multibody model of the wrist (abedloo_simulator) is driven along the trajectory of equation 52 by
+a high-gain PD loop. Its platform's motion is given to the closed equations, and the joints' motion
+and the torques that come out are compared with the simulator's own.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.library import load
+from appell.papers.abedloo_simulator import PSI, THETA, Motion, Simulator, simulate
+from appell.parallel import AgileWrist
+from appell.show.document import Document, Near, Picture, Row, Table
+from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.scene import View
+from appell.show.style import INK, JOINTS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.floating[Any]]
+
+# Equation 52.
+AMPLITUDES = np.radians([10.0, 30.0, 20.0])
+FREQUENCIES = np.pi * np.array([1.0, 0.5, 1.5])
+UNTIL, SAMPLES = 4.0, 401  # s: the three sines repeat together
+
+# The PD loop of Figure 4, N m/rad and N m s/rad.
+STIFFNESS, DAMPING = 1000.0, 3.0
+
+# The orders of the errors that section IV gives.
+ORDERS = {
+    "joint variables, rad": (1e-7, "10⁻⁷"),
+    "their velocities, rad/s": (1e-6, "10⁻⁶"),
+    "their accelerations, rad/s²": (1e-5, "10⁻⁵"),
+    "actuator torques, N m": (1e-5, "10⁻⁵"),
+}
+
+
+def document() -> Document:
+    return Document(
+        name="abedloo2014",
+        title="Closed-Form Dynamic Formulation of Spherical Parallel Manipulators by Gibbs-Appell "
+        "Method",
+        source="E. Abedloo, A. Molaei, H. D. Taghirad, RSI/ISM International Conference on "
+        "Robotics and Mechatronics, 2014",
+        tables=[errors_table(), coriolis_table()],
+        pictures=[Picture(title, text, draw) for title, (text, draw) in FIGURES.items()],
+    )
+
+
+def trajectory(t: Array | float) -> tuple[Array, Array, Array]:
+    """q, q', q'' (52), each (..., 3)."""
+    a, b = AMPLITUDES, FREQUENCIES
+    x = np.multiply.outer(t, b)
+    return a * np.sin(x), a * b * np.cos(x), -a * b * b * np.sin(x)
+
+
+@cache
+def wrist() -> AgileWrist:
+    """With the paper's numbers, and for those it does not give the library's."""
+    return load("agile_wrist")
+
+
+@cache
+def motion() -> Motion:
+    """The simulator under the PD loop, from the trajectory's start."""
+    robot = wrist()
+    simulator = Simulator(robot.model)
+    q, v, _ = trajectory(0.0)
+    s: Array = np.zeros(7)
+    s[THETA], s[PSI] = robot.inverse_kinematics(q)
+    s[2] = _last_angle(simulator, s, q)
+    s, _ = simulator.closed(s, np.zeros(7))
+    ds = simulator.driven(s, robot.actuator_jacobian(q) @ v)
+
+    def law(t: float, theta: Array, dtheta: Array) -> Array:
+        q, v, _ = trajectory(t)
+        wanted, rate = robot.inverse_kinematics(q).theta, robot.actuator_jacobian(q) @ v
+        return STIFFNESS * (wanted - theta) + DAMPING * (rate - dtheta)
+
+    return simulate(simulator, s, ds, law, np.linspace(0, UNTIL, SAMPLES))
+
+
+def _last_angle(simulator: Simulator, s: Array, q: Array) -> float:
+    """xi of the first limb's chain, which turns its platform to where the Euler angles have it."""
+    open_chain = simulator.pose(s)[:3, :3]
+    wanted = wrist().forward_kinematics(q)[:3, :3]
+    turn = wanted @ open_chain.T
+    v = np.array(wrist().model.platform_axis(wrist().model.limbs[0]), dtype=float)
+    sine = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+    return float(np.arctan2(sine @ (wanted @ v), np.trace(turn) - 1))
+
+
+@cache
+def differences() -> dict[str, Array]:
+    """Closed equations minus simulator, (N, 6) or (N, 3), by what is compared."""
+    robot, found = wrist(), motion()
+    angles = robot.inverse_kinematics(found.platform.q)
+    moving = robot.joint_motion(*found.platform)
+    tau = robot.inverse_dynamics(*found.platform)
+    rows = (
+        np.hstack([angles.theta - found.theta, angles.psi - found.psi]),
+        np.hstack([moving.dtheta - found.dtheta, moving.dpsi - found.dpsi]),
+        np.hstack([moving.ddtheta - found.ddtheta, moving.ddpsi - found.ddpsi]),
+        tau - found.tau,
+    )
+    return dict(zip(ORDERS, rows, strict=True))
+
+
+def errors_table() -> Table:
+    found, robot = motion(), wrist()
+    astray = np.abs(found.platform.q - trajectory(found.t)[0]).max()
+    bodies = robot.model
+    return Table(
+        "Section IV: closed equations minus simulator, the largest on the trajectory",
+        ["error"],
+        [
+            Row(
+                what,
+                (Near(0.0, ORDERS[what][0], ORDERS[what][1]),),
+                (float(np.abs(x).max()),),
+                "the paper gives the order; ours is below it",
+                exact=True,
+            )
+            for what, x in differences().items()
+        ],
+        note="In the place of SimMechanics stands an open tree of seven joints, closed by "
+        f"Lagrange's multipliers and driven for {UNTIL:g} s by a PD loop ({STIFFNESS:g} N m/rad, "
+        f"{DAMPING:g} N m s/rad; the paper gives no gains). Joint variables are theta and psi of "
+        f"all limbs. The loops opened by {found.open:.0e} at most before each sample closed them, "
+        f"and the platform left the trajectory by {np.degrees(astray):.2f} degrees. The paper "
+        "gives neither the radius of the links' arcs (here 0.1 m) nor the platform's centre of "
+        "mass and its inertia's reference point (here the wrist's centre). A first link weighs "
+        f"{bodies.limbs[0].first.mass:.4f} kg, a second {bodies.limbs[0].second.mass:.4f} kg. "
+        "Torques depend on these choices; the agreement does not.",
+    )
+
+
+def coriolis_table() -> Table:
+    """What the printed C and the default one do to dM/dt - 2C, on the trajectory."""
+    robot = wrist()
+    q, v, _ = trajectory(motion().t)
+    rate = np.einsum("nijk,nk->nij", robot.kernel("mass_matrix", wrt="q")(q), v)
+    both = [robot.coriolis_matrix(q, v, formulation=name) for name in ("printed", None)]
+    skew = [rate - 2 * C for C in both]
+    largest = [float(np.abs(x + np.swapaxes(x, 1, 2)).max()) for x in skew]
+    apart = [float(np.abs(np.einsum("nij,nj->ni", C - both[1], v)).max()) for C in both]
+    return Table(
+        "Equation 21: two Coriolis matrices",
+        ["printed C", "skew-consistent C"],
+        [
+            Row("dM/dt - 2C plus its transpose, largest", (None, None), largest),
+            Row("C q' apart from the default's, largest", (None, None), apart),
+        ],
+        note="The paper's C (21, 47, 48) gives the right C q', but dM/dt - 2C is not "
+        "skew-symmetric with it. The default is J^T I dJ/dt - J^T [I w]~ J with the true dJ/dt.",
+    )
+
+
+# Figures 3, 5, 6 and 7
+
+
+def _kinematic_structure() -> Figure:
+    """The links as arcs on the sphere, at the start and at a turned pose."""
+    view = View(azimuth=35, elevation=-18)
+    with new_figure(7.2, 3.6) as drawn:
+        for k, q in enumerate((np.zeros(3), trajectory(0.8)[0])):
+            axes = drawn.add_axes((0.5 * k, 0.0, 0.5, 0.92), aspect="equal")
+            axes.set_axis_off()
+            axes.set_title(f"q = {np.degrees(q).round(1).tolist()} degrees", loc="center")
+            _draw(axes, view, q)
+    return drawn
+
+
+def _draw(axes: Any, view: View, q: Array) -> None:
+    robot = wrist()
+    model = robot.model
+    corners = []
+    for i, limb in enumerate(model.limbs):
+        for which, angle, width in (("first", limb.alpha1, 5.0), ("second", limb.alpha2, 3.0)):
+            x = np.linspace(0, angle, 40)
+            arc = np.stack([0 * x, -np.sin(x), np.cos(x)], axis=-1)
+            points = arc @ robot.forward_kinematics(q, f"{which}{i + 1}")[:3, :3].T
+            axes.plot(*view(points).T, color=JOINTS[i], lw=width, solid_capstyle="round")
+        corners.append(points[-1])
+    axes.fill(*view(np.array(corners)).T, fc=INK, ec=INK, alpha=0.25, lw=1.5)
+    axes.plot(*view(np.zeros(3)), "o", color=INK, ms=4)
+
+
+def _joints() -> Figure:
+    found = motion()
+    theta = wrist().inverse_kinematics(found.platform.q).theta
+    with new_figure(7.2, 3.2) as drawn:
+        (axes,) = new_grid(drawn, 1, 1, legend=0.5)
+        for i in range(3):
+            colour = JOINTS[i]
+            axes.plot(
+                found.t, np.degrees(found.theta[:, i]), color=colour, lw=3.4, alpha=0.35,
+                label=f"θ{i + 1}, simulator",
+            )  # fmt: skip
+            axes.plot(
+                found.t, np.degrees(theta[:, i]), color=colour, lw=1.0, label=f"θ{i + 1}, model"
+            )
+        axes.set(xlabel="time, s", ylabel="angle, degrees", xlim=(0, UNTIL))
+        add_legend(drawn, columns=3)
+    return drawn
+
+
+def _torques() -> Figure:
+    found, error = motion(), differences()["actuator torques, N m"]
+    tau = wrist().inverse_dynamics(*found.platform)
+    with new_figure(7.2, 4.4) as drawn:
+        upper, lower = new_grid(drawn, 2, 1, legend=0.5)
+        power = _power(error)
+        for i in range(3):
+            upper.plot(
+                found.t, found.tau[:, i], color=JOINTS[i], lw=3.4, alpha=0.35,
+                label=f"τ{i + 1}, simulator",
+            )  # fmt: skip
+            upper.plot(found.t, tau[:, i], color=JOINTS[i], lw=1.0, label=f"τ{i + 1}, model")
+            lower.plot(found.t, error[:, i] / 10.0**power, color=JOINTS[i], lw=1.0)
+        upper.set(title="actuator torques, N m", xlim=(0, UNTIL))
+        lower.set(title=f"model minus simulator, {_times(power)} N m", xlabel="time, s")
+        add_legend(drawn, columns=3)
+    return drawn
+
+
+def _errors() -> Figure:
+    t = motion().t
+    with new_figure(7.2, 5.2) as drawn:
+        panels = new_grid(drawn, 3, 1, legend=0.3)
+        for axes, (what, x) in zip(panels, differences().items(), strict=False):
+            power = _power(x[:, :3])
+            for i in range(3):
+                y = x[:, i] / 10.0**power
+                axes.plot(t, y, color=JOINTS[i], lw=1.0, label=f"limb {i + 1}")
+            axes.set(title=what.replace(", ", f", {_times(power)} "), xlim=(0, UNTIL))
+        panels[-1].set(xlabel="time, s")
+        add_legend(drawn, columns=3)
+    return drawn
+
+
+def _power(x: Array) -> int:
+    """The power of ten of the largest of them."""
+    largest = float(np.abs(x).max())
+    return int(np.floor(np.log10(largest))) if largest > 0 else 0
+
+
+def _times(power: int) -> str:
+    return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+FIGURES = {
+    "Figure 3: kinematic structure": (
+        "First links are broad, second ones narrow; the platform's axes end at the corners of the "
+        "triangle.",
+        _kinematic_structure,
+    ),
+    "Figure 5: the actuators' angles": (
+        "Of the simulator, and of the model given the simulated platform.",
+        _joints,
+    ),
+    "Figure 6: the actuators' torques": (
+        "Of the simulator's PD loop, and of the model given the simulated motion.",
+        _torques,
+    ),
+    "Figure 7: errors of the actuators' angles, velocities and accelerations": (
+        "Model minus simulator.",
+        _errors,
+    ),
+}

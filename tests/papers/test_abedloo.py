@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from appell.papers import abedloo2014
+from appell.papers.abedloo2014 import (
+    FIGURES,
+    UNTIL,
+    coriolis_table,
+    differences,
+    document,
+    errors_table,
+    motion,
+    trajectory,
+    wrist,
+)
+
+
+def test_the_trajectory_is_that_of_equation_52():
+    q, v, a = trajectory(np.array([0.0, 1.0]))
+    assert q[0].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(v[0], np.radians([10, 30, 20]) * [np.pi, np.pi / 2, 1.5 * np.pi])
+    np.testing.assert_allclose(q[1], np.radians([0, 30, -20]), atol=1e-15)
+    np.testing.assert_allclose(trajectory(UNTIL)[0], 0, atol=1e-14)
+    h = 1e-5
+    for low, high in ((q, v), (v, a)):
+        which = 0 if low is q else 1
+        slope = (trajectory(1 + h)[which] - trajectory(1 - h)[which]) / (2 * h)
+        np.testing.assert_allclose(slope, high[1], atol=1e-7)
+
+
+def test_the_loop_follows_the_trajectory():
+    found = motion()
+    astray = np.abs(found.platform.q - trajectory(found.t)[0])
+    assert 1e-6 < astray.max() < np.radians(0.1)
+    assert found.open < 1e-7
+
+
+@pytest.mark.parametrize("what", ["joint", "velocities", "accelerations", "torques"])
+def test_closed_equations_agree_with_the_simulator(what):
+    (name,) = (key for key in differences() if what in key)
+    error = np.abs(differences()[name]).max()
+    assert 0 < error < 1e-8  # the paper had 1e-7 to 1e-5
+
+
+def test_a_heavier_platform_would_be_seen():
+    loaded = wrist().with_payload(1e-3, (0, 0, 0.05))
+    tau = loaded.inverse_dynamics(*motion().platform)
+    assert np.abs(tau - motion().tau).max() > 1e-5
+
+
+def test_tables_have_what_the_paper_prints():
+    table = errors_table()
+    assert [str(row.paper[0]) for row in table.rows] == ["10⁻⁷", "10⁻⁶", "10⁻⁵", "10⁻⁵"]
+    assert all(row.exact and row.agrees for row in table.rows)
+    skew, forces = coriolis_table().rows
+    assert skew.ours[0] > 1e-4 > 1e-12 > skew.ours[1]
+    assert forces.ours[0] < 1e-12
+
+
+def test_pictures_draw():
+    assert [title.split(":")[0] for title in FIGURES] == [f"Figure {k}" for k in (3, 5, 6, 7)]
+    for picture in document().pictures:
+        assert picture.draw().axes
+
+
+def test_the_document_is_found_by_its_name():
+    assert abedloo2014.document().name == "abedloo2014"
