@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/tutorial.md", "docs/closed.md", "docs/counting.md", "docs/simulation.md"]
+NAMES = ("tutorial", "simulation", "control", "closed", "counting")
+PAGES = ["README.md", *(f"docs/{name}.md" for name in NAMES)]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CLAIM = re.compile(r"^(?:(?P<name>\w+) = )?(?P<expression>.+?)\s+# (?P<claim>True|\([\d, ]+\))$")
 
