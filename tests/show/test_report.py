@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from appell.equations.spherical_wrist import BRANCHES
 from appell.errors import AppellError
 from appell.show import plots
 from appell.show.folder import new_folder, write
 from appell.show.report import html
-from appell.study.puma_kinematics import BRANCHES
 from appell.study.scenario import Scenario, read_scenario
 from appell.study.straight_line import run
 from appell.study.timing import Timing

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import appell
+from appell.equations.spherical_wrist import BRANCHES
 from appell.study.puma_kinematics import (
-    BRANCHES,
     arm,
     beyond_reach,
     euler_zyz,

@@ -6,9 +6,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from appell.equations.spherical_wrist import BRANCHES
 from appell.errors import InputError
 from appell.maths.rotation import as_matrix
-from appell.study.puma_kinematics import BRANCHES, euler_zyz
+from appell.study.puma_kinematics import euler_zyz
 from appell.study.scenario import Scenario
 from appell.study.straight_line import SingularError, bias_acceleration, run
 from appell.study.timing import measure

@@ -7,46 +7,27 @@ origin. Up to eight configurations put the tool in one pose: three choices of tw
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from appell.equations import spherical_wrist
 from appell.equations.kinematics import poses
+from appell.equations.spherical_wrist import BRANCHES, Branch, Planar
 from appell.errors import InputError
-from appell.maths.rotation import AboutX
-from appell.maths.vector import ZERO, Vector
+from appell.maths.rotation import AboutX, Matrix
+from appell.maths.vector import ZERO, Tensor, Vector
 from appell.model.model import Frame, Model
 
 Array = npt.NDArray[np.floating[Any]]
+
+_SAME = Matrix(Tensor(Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1)))
 
 # Twist of each joint's axis against the one before: alpha = 0, -90, 0, 90, -90, 90 degrees.
 _TWISTS = (
     AboutX(1, 0), AboutX(0, -1), AboutX(1, 0), AboutX(0, 1), AboutX(0, -1), AboutX(0, 1)
 )  # fmt: skip
-
-
-class Branch(NamedTuple):
-    """One of the eight ways to reach a pose.
-
-    shoulder: the side of the base's axis on which the arm passes it, seen facing the wrist.
-    elbow: above or below the line from the shoulder to the wrist. wrist: the sign of joint 5,
-    positive unless flipped.
-    """
-
-    shoulder: str
-    elbow: str
-    wrist: str
-
-    def __str__(self) -> str:
-        return "-".join(self)
-
-
-BRANCHES = {
-    str(branch): branch
-    for branch in map(Branch._make, product(("left", "right"), ("up", "down"), ("noflip", "flip")))
-}
 
 
 class Arm(NamedTuple):
@@ -62,11 +43,21 @@ class Arm(NamedTuple):
         """From the elbow's axis to the wrist."""
         return float(np.hypot(self.a3, self.d4))
 
+    @property
+    def geometry(self) -> spherical_wrist.Arm:
+        """As an arm with a spherical wrist."""
+        return spherical_wrist.Arm(
+            axes=_SAME, origin=ZERO, beside=self.d3, shoulder=Planar(0, 0),
+            upper=Planar(0, self.a2), fore=Planar(self.d4, self.a3), slides=False, turn=1,
+            forearm=_SAME, bend=Planar(1, 0), hand=_SAME, tool=ZERO,
+        )  # fmt: skip
+
 
 def arm(model: Model) -> Arm:
     """The lengths of a robot, if it is built like the PUMA."""
-    tool, bodies = model.frame(None), model.bodies
+    bodies = model.bodies if isinstance(model, Model) else ()  # a wrist is no tree
     if len(bodies) == model.nv == 6:
+        tool = model.frame(None)
         (a2, _, d3), (a3, y, _) = bodies[2].s0, bodies[3].s0
         offsets = (ZERO, ZERO, Vector(a2, 0, d3), Vector(a3, y, 0), ZERO, ZERO)
         wanted = [(i - 1, _TWISTS[i], offsets[i], 1, 0) for i in range(6)]
@@ -83,28 +74,12 @@ def arm(model: Model) -> Arm:
 def inverse_kinematics(arm: Arm, position: Array, R: Array, branch: Branch) -> Array:
     """Joint angles, (..., 6), that put the tool at positions (..., 3) with axes R (..., 3, 3).
 
-    The positions must be within reach: see :func:`beyond_reach`. In the plane of the arm, x1
-    points from the base's axis to the wrist (or away from it) and z up; the wrist is at
-    (x1, z), the elbow's bend is beta.
+    The positions must be within reach: see :func:`beyond_reach`.
     """
-    x, y, z = np.moveaxis(position, -1, 0)
-    right, down, flip = branch.shoulder == "right", branch.elbow == "down", branch.wrist == "flip"
-    side = -1.0 if right != (arm.d3 < 0) else 1.0
-    x1 = side * np.sqrt(np.maximum(x * x + y * y - arm.d3**2, 0.0))
-    q1 = np.arctan2(y, x) - np.arctan2(arm.d3, x1)
-
-    # x1^2 + z^2 = a2^2 + l^2 + 2 a2 l cos(beta)
-    length = arm.forearm
-    cosine = (x1 * x1 + z * z - arm.a2**2 - length**2) / (2 * arm.a2 * length)
-    beta = np.arccos(np.clip(cosine, -1.0, 1.0)) * (-side if down else side)
-    q3 = beta + np.arctan2(arm.d4, arm.a3)
-    bent = np.arctan2(length * np.sin(beta), arm.a2 + length * np.cos(beta))
-    q2 = np.arctan2(-z, x1) - bent
-
-    # What is left for the wrist to turn: Rz(q4) Ry(q5) Rz(q6).
-    W = np.swapaxes(_forearm_axes(q1, q2 + q3), -1, -2) @ R
-    q4, q5, q6 = euler_zyz(W, flip)
-    return np.stack([q1, q2, q3, q4, q5, q6], axis=-1)
+    rows = [[*np.moveaxis(R[..., i, :], -1, 0), position[..., i]] for i in range(3)]
+    solutions, _ = spherical_wrist.inverse_kinematics(arm.geometry, rows)
+    chosen = solutions[list(BRANCHES.values()).index(branch)]
+    return np.stack(np.broadcast_arrays(*chosen), axis=-1)
 
 
 def beyond_reach(arm: Arm, position: Array) -> Array:
@@ -140,12 +115,6 @@ def skeleton(model: Model, q: Array) -> Array:
     corners = [places[1].s, shoulder, elbow, elbow + R3 @ Vector(a3, 0, 0), places[3].s]
     points = [np.stack(np.broadcast_arrays(*p, q[..., 0])[:3], axis=-1) for p in corners]
     return np.stack(points, axis=-2)
-
-
-def _forearm_axes(q1: Array, q23: Array) -> Array:
-    """Axes of the forearm before joint 4 turns it, z along it: Rz(q1) Rx(-90) Rz(q23) Rx(90)."""
-    # Rx(-90) Rz(q) Rx(90) = Ry(q)
-    return _about_z(q1) @ _about_y(q23)
 
 
 def _about_z(angle: Any) -> Array:

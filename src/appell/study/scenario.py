@@ -16,8 +16,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from appell.equations.spherical_wrist import BRANCHES
 from appell.errors import InputError
-from appell.study.puma_kinematics import BRANCHES
 
 Metres = Annotated[float, Field(ge=-1000, le=1000)]
 Degrees = Annotated[float, Field(ge=-360, le=360)]

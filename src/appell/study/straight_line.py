@@ -11,13 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
+from appell.equations.spherical_wrist import BRANCHES, Branch
 from appell.errors import InputError
 from appell.library import load
 from appell.robot import Array, Robot
 from appell.study.puma_kinematics import (
-    BRANCHES,
     Arm,
-    Branch,
     arm,
     beyond_reach,
     inverse_kinematics,
