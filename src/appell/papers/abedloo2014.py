@@ -48,8 +48,7 @@ def document() -> Document:
         name="abedloo2014",
         title="Closed-Form Dynamic Formulation of Spherical Parallel Manipulators by Gibbs-Appell "
         "Method",
-        source="E. Abedloo, A. Molaei, H. D. Taghirad, RSI/ISM International Conference on "
-        "Robotics and Mechatronics, 2014",
+        source="E. Abedloo, A. Molaei, H. D. Taghirad, 2014",
         tables=[errors_table(), coriolis_table()],
         pictures=[Picture(title, text, draw) for title, (text, draw) in FIGURES.items()],
     )
