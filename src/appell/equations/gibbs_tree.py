@@ -261,7 +261,7 @@ def inertia_matrix(branch: Branch, place: Place) -> Matrix:
 
 
 def moved_moments(branch: Branch) -> list[list[Matrix4]]:
-    """Step 6: F (36) of joints j and k >= j, as F[k][j]."""
+    """Step 6: F (36) of joints j and k >= j, as ``F[k][j]``."""
     n = len(branch.links)
     F: list[list[Matrix4]] = [[] for _ in range(n)]
     for k in reversed(range(n)):
@@ -275,7 +275,7 @@ def moved_moments(branch: Branch) -> list[list[Matrix4]]:
 
 
 def turned_moments(branch: Branch, place: Place) -> list[list[Tensor]]:
-    """Step 6: P (38) of joints j and k >= j, as P[k][j]."""
+    """Step 6: P (38) of joints j and k >= j, as ``P[k][j]``."""
     n = len(branch.links)
     P: list[list[Tensor]] = [[] for _ in range(n)]
     for k in reversed(range(n)):
