@@ -128,10 +128,11 @@ def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Cont
 def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
     """The points that can touch a wall, without those that cannot move.
 
-    None takes the model's: those it names, or the origins of all links. A sequence chooses
-    links by name; a mapping {name: (link, (x, y, z))} adds places on links to the model's.
+    None takes the model's: those it names, or the origins of all links on bodies with a mass. A
+    sequence chooses links by name; a mapping {name: (link, (x, y, z))} adds places on links to
+    the model's.
     """
-    own = [_point(model, name) for name in model.points or [f.name for f in model.frames]]
+    own = [_point(model, name) for name in model.points or _massive(model)]
     if points is None:
         found = own
     elif isinstance(points, Mapping):
@@ -167,6 +168,12 @@ def _point(model: Model, name: Any) -> Point:
         )
     frame = model.frame(name)
     return Point(name, frame.body, frame.s)
+
+
+def _massive(model: Model) -> list[str]:
+    """Links on bodies that have a mass; others only carry, as the slides of a planar base do."""
+    heavy = [f for f in model.frames if f.body != BASE and model.bodies[f.body].mass > 0]
+    return [frame.name for frame in heavy]
 
 
 def _placed(model: Model, name: Any, at: Any) -> Point:

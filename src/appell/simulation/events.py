@@ -2,8 +2,7 @@
 
 Gaps and their rates are known at the step's eight nodes. A gap that is negative at a node has
 closed before it; one that falls at a node and rises at the next may have closed and opened again
-between them, if the tangents there meet below zero. Candidates are then settled on the step's
-own polynomial.
+between them. Such candidates are settled on the step's own polynomial.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Gaps:
         gap[0, leaving | loose] = np.maximum(gap[0, leaving | loose], 0.0)
         now, then = gap[:-1], gap[1:]
         falls = then < 0
-        dips = self._may_dip(now, then, rate[:-1], rate[1:])
+        dips = (rate[:-1] < 0) & (rate[1:] > 0) & (now >= 0) & ~falls
         for k in np.flatnonzero((falls | dips).any(axis=1)):
             times = [
                 t
@@ -75,14 +74,6 @@ class Gaps:
             if times:
                 return min(times)
         return None
-
-    def _may_dip(self, now: Array, then: Array, falling: Array, rising: Array) -> Mask:
-        h = np.diff(self.piece.times)[:, None]
-        turns = (falling < 0) & (rising > 0) & (now >= 0) & (then >= 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            x = (then - now - rising * h) / (falling - rising)
-            lowest = now + falling * x
-        return turns & (lowest < 0)
 
     def _closed(self, k: int, i: int, falls: bool, loose: bool) -> float | None:
         """When the gap of contact i closes between nodes k and k + 1, if it does."""

@@ -94,12 +94,10 @@ class Flight:
                     "cross zero with a slope."
                 )
             if c.gap[k] < -self.options.gap:
-                cure = (
-                    "change q0, or leave the point out with points="
-                    if self.contacts.of_point[k] >= 0
-                    else "change q0, or pass stops=False"
-                )
-                raise InputError(f"{point} starts {-c.gap[k]:.3g} behind {wall}; {cure}.")
+                depth, cure = f"{-c.gap[k]:.3g} m", "leave the point out with points="
+                if self.contacts.of_point[k] < 0:
+                    depth, cure = f"{-c.gap[k]:.3g}", "pass stops=False"
+                raise InputError(f"{point} starts {depth} behind {wall}; change q0, or {cure}.")
 
     # The motion
 
@@ -166,13 +164,13 @@ class Flight:
 
     def _rate(self) -> Callable[[float, Array], Array]:
         """dy/dt of y = (q, v) while the modes last."""
-        nq, modes, torque = self.nq, self.modes, self.torque
-        if modes.simple and not self.holder.rubs:
+        nq, torque = self.nq, self.torque
+        if self.modes.simple and not self.holder.rubs:
             flows = flow(self.robot.model)
             return lambda t, y: flows(q := y[:nq], v := y[nq:], torque(t, q, v))
 
         def rate(t: float, y: Array) -> Array:
-            f = self.holder.forces(t, y[:nq], y[nq:], modes)
+            f = self.holder.forces(t, y[:nq], y[nq:], self.modes)
             return np.concatenate([f.dq, f.a])
 
         return rate

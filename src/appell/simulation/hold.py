@@ -47,7 +47,7 @@ class Modes:
     leaving: Indices = field(default_factory=lambda: NONE)  # touch, and move away
     stuck: tuple[int, ...] = ()  # closed contacts that do not slide
     sliding: Mapping[int, Array] = field(default_factory=dict)  # and those that do: whither
-    running: frozenset[int] = frozenset()  # of these, those in space that are no longer slow
+    running: frozenset[int] = frozenset()  # of these, those in space that have gathered speed
     still: tuple[int, ...] = ()  # joints that dry friction holds
     turning: Array | None = None  # the signs of the joints' speeds where it does not
     guess: Array | None = None  # forces at the beginning, which others may share differently
@@ -185,26 +185,25 @@ class Holder:
         if modes.sliding:
             c = self.contacts.at(q, v)
             for k, d in modes.sliding.items():
-                velocity = self.point(c, k) @ v
-                if k in modes.running:
-                    speeds.append(_speed(c.normal[k], velocity) - CREEP)
-                else:
-                    speeds.append(d @ velocity + modes.slack)
+                least = -CREEP if k in modes.running else modes.slack
+                speeds.append(d @ self.point(c, k) @ v + least)
         if modes.turning is not None:
             speeds.extend((modes.turning * v + modes.slack)[modes.turning != 0])
         return np.array(speeds)
 
     def later(self, q: Array, v: Array, modes: Modes) -> Modes:
-        """The same modes after a step: slides in space that have gathered speed may stop again."""
-        young = [k for k in modes.sliding if k not in modes.running]
-        if not young:
+        """The same modes after a step: where slides in space lead now."""
+        if not modes.sliding:
             return modes
         c = self.contacts.at(q, v)
-        for k in young:
-            P = self.point(c, k)
-            if _speed(c.normal[k], P @ v) > 2 * CREEP and len(slides(c.normal[k], P)[0]) == 2:
-                modes = replace(modes, running=modes.running | {k})
-        return modes
+        running, sliding = set(modes.running), dict(modes.sliding)
+        for k in modes.sliding:
+            T, R = slides(c.normal[k], self.point(c, k))
+            along = (R @ v) @ T
+            if len(T) == 2 and (k in running or along @ along > (2 * CREEP) ** 2):
+                running.add(k)
+                sliding[k] = unit(along)
+        return replace(modes, running=frozenset(running), sliding=sliding)
 
     def let_go(self, modes: Modes, which: int) -> LetGo:
         """What a margin that turned negative lets go."""
@@ -235,12 +234,6 @@ def _direction(normal: Array, velocity: Array, d: Array) -> Array:
     d = unit(d - normal * (normal @ d))
     forward = along @ d
     return d if forward < 0 else unit(along + d * max(CREEP - float(forward), 0.0))
-
-
-def _speed(normal: Array, velocity: Array) -> float:
-    """Along the wall."""
-    along = velocity - normal * (normal @ velocity)
-    return sqrt(along @ along)
 
 
 def unit(x: Array) -> Array:

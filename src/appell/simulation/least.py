@@ -179,19 +179,21 @@ def _solved(
     closed = [k for k in normals if p[k] > low[k]]
     whither: dict[int, Array] = {}  # of units that slide
     sticking: list[int] = []
+    y, small = W @ p + w, 1e-9 * float(np.abs(w).max())
     for i, unit in enumerate(units):
-        force = p[list(unit.rows)]
-        size, bound = float(np.linalg.norm(force)), _bound(p, unit)
+        force, along = p[list(unit.rows)], y[list(unit.rows)]
+        size, speed = float(np.linalg.norm(force)), float(np.linalg.norm(along))
         if unit.sliding is not None:
             whither[i] = unit.sliding
-        elif size < bound * (1 - 1e-7):
+        elif speed > small:
+            whither[i] = along / speed
+        elif size < _bound(p, unit) * (1 - 1e-7):
             sticking.append(i)
         elif size > 0:
             whither[i] = -force / size
     for _ in range(turns + 1):
         exact = _equations(W, w, units, low, closed, sticking, whither, p)
         y = W @ exact + w
-        small = 1e-9 * float(np.abs(w).max())
         turned = False
         for i, d in whither.items():
             rows = list(units[i].rows)

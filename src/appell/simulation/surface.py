@@ -14,7 +14,7 @@ from appell.walls import Implicit, Wall
 _FUNCTIONS = (
     "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "log", "sqrt",
 )  # fmt: skip
-_SCALE = 1.0  # m: beyond about this distance a gap f / |grad f| is no longer a distance
+_SCALE = 10.0  # m: at this distance a gap f / |grad f| is no longer taken as a distance
 
 
 def surface(wall: Wall) -> casadi.Function:

@@ -1,0 +1,182 @@
+"""Runs: their motion at any time, stopped and resumed, kept in files; and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_robots import G, point_mass
+
+import appell
+from appell.errors import InputError
+from appell.simulation import load_run
+from appell.walls import Circle, Plane
+
+ROOT = Path(__file__).parents[2]
+FLOOR = Plane((0, 1), name="floor")
+EXAMPLES = {"tree_to_rest": "0.7", "chain_in_sphere": "0.5", "biped_on_ellipse": "0.3"}
+
+
+def fall(until=1.0, **options):
+    return appell.simulate(point_mass(), [0, 1], [0.3, 0], until=until, walls=FLOOR, **options)
+
+
+def test_the_motion_is_known_at_any_time():
+    run = fall(restitution=0.5)
+    t = np.linspace(0, 0.9, 91)  # until the second bounce
+    q = run(t)[0]
+    hit = np.sqrt(2 / G)
+    after = t > hit
+    height = np.where(after, 0.5 * G * hit * (t - hit) - G / 2 * (t - hit) ** 2, 1 - G / 2 * t**2)
+    np.testing.assert_allclose(q, np.column_stack([0.3 * t, height]), atol=1e-11)
+    assert run(0.25)[0].shape == (2,)
+    # Before an impact its row, at the impact and after it the new speeds.
+    k = int(np.flatnonzero(run.t == run.impacts[0].time)[0])
+    assert run.v[k, 1] == pytest.approx(-G * hit)
+    assert run(run.t[k])[1][1] == pytest.approx(0.5 * G * hit)
+    with pytest.raises(InputError, match="from 0 s to 1 s"):
+        run(1.1)
+
+
+def test_rows_are_the_integrators_steps_with_energy_and_torque():
+    def law(t, q, v):
+        return np.array([np.sin(t), 1.0])
+
+    run = fall(torque=law)
+    n = len(run.t)
+    assert run.q.shape == run.v.shape == run.tau.shape == (n, 2)
+    np.testing.assert_allclose(run.tau[:, 0], np.sin(run.t))
+    np.testing.assert_allclose(run.kinetic, (run.v**2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(run.potential, 2 * G * run.q[:, 1], atol=1e-12)
+    np.testing.assert_allclose(run.energy, run.kinetic + run.potential)
+
+
+def test_an_interrupted_run_keeps_its_data_and_goes_on():
+    calls = []
+
+    def law(t, q, v):
+        calls.append(t)
+        if len(calls) == 100:
+            raise KeyboardInterrupt
+        return np.zeros(2)
+
+    run = fall(until=5.0, torque=law, max_step=0.05)
+    assert "interrupted" in run.stopped
+    assert 0 < run.t[-1] < 5
+    rest = run.resume(until=2.0)
+    assert rest.stopped is None
+    whole = fall(until=2.0)
+    np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-9)
+    assert [x.time for x in rest.impacts] == pytest.approx([x.time for x in whole.impacts])
+    np.testing.assert_allclose(rest(1.7)[0], whole(1.7)[0], atol=1e-9)
+    assert (np.diff(rest.t) >= 0).all()
+
+
+def test_a_resting_run_goes_on_resting():
+    half = fall(until=3.0, restitution=0.2)
+    whole = half.resume(until=6.0)
+    assert whole.reactions[-1] == pytest.approx(2 * G)
+    assert whole.q[-1, 1] == pytest.approx(0, abs=1e-10)
+    assert len(whole.impacts) == len(half.impacts)
+
+
+def test_a_file_holds_the_whole_run(tmp_path):
+    run = fall(until=2.0, restitution=0.5, mu=0.1)
+    path = run.save(tmp_path / "fall")
+    again = load_run(path)
+    for name in ("t", "q", "v", "tau", "energy", "reactions"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
+    assert str(again.impacts[0]) == str(run.impacts[0])
+    assert (again.contacts, again.residuals, again.stopped) == (run.contacts, run.residuals, None)
+    np.testing.assert_array_equal(again(1.2)[0], run(1.2)[0])
+    with pytest.raises(InputError, match="resume=run"):
+        again.resume(until=3.0)
+    options = {"walls": FLOOR, "restitution": 0.5, "mu": 0.1}
+    more = appell.simulate(point_mass(), resume=again, until=3.0, **options)
+    assert more.t[-1] == 3.0
+    (tmp_path / "no.npz").write_text("nothing")
+    for wrong in ("no.npz", "missing.npz"):
+        with pytest.raises(InputError, match=r"run\.save"):
+            load_run(tmp_path / wrong)
+
+
+def test_too_many_impacts_stop_the_run_with_its_data():
+    run = appell.simulate(
+        point_mass(gravity=(0, 0, 0)), [0, 0.5], [0, 50.0], until=10.0, max_impacts=20,
+        walls=[FLOOR, Plane((0, -1), -1.0)],
+    )  # fmt: skip
+    assert "max_impacts = 20" in run.stopped
+    assert len(run.impacts) == 21
+    assert run.t[-1] == run.impacts[-1].time
+
+
+def test_progress_and_a_picture(capsys):
+    run = fall(progress=True)
+    assert "impacts" in capsys.readouterr().out
+    assert len(run.plot().axes) == 3
+
+
+def test_a_law_that_gives_what_is_no_torque_stops_the_run():
+    def later(value):
+        return lambda t, q, v: value if t > 0.2 else np.zeros(2)
+
+    for value, message in (
+        (np.zeros(3), r"shape \(3,\)"),
+        (np.array([np.nan, 0]), "finite"),
+        ("much", "expected 2 numbers"),
+    ):
+        run = fall(torque=later(value))
+        assert message.replace("\\", "") in run.stopped
+        assert 0 < run.t[-1] < 1
+        with pytest.raises(InputError, match=message):
+            fall(torque=lambda t, q, v, value=value: value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"q0": [0, -0.25]}, r"ball starts 0\.25 m behind floor; change q0"),
+        ({"q0": [0, 5.0], "walls": Circle(2.5)}, r"2\.5 m behind Circle"),
+        ({"q0": None}, "q0 is missing"),
+        ({"q0": ["a", "b"]}, "expected 2 numbers"),
+        ({"until": 0}, "after 0 s"),
+        ({"until": np.nan}, "after 0 s"),
+        ({"until": "1"}, "a time in s"),
+        ({"restitution": -0.1}, "from 0"),
+        ({"restitution": np.nan}, "from 0"),
+        ({"mu": -1.0}, "zero or more"),
+        ({"gap": 0.0}, "gap"),
+        ({"rtol": -1e-9}, "rtol"),
+        ({"law": "hooke"}, "newton, poisson"),
+        ({"max_impacts": 0}, "max_impacts"),
+        ({"walls": ["floor"]}, "appell.walls"),
+        ({"torque": [np.inf, 0]}, "finite"),
+    ],
+)
+def test_what_cannot_be_simulated_is_explained(options, message):
+    given = {"q0": [0, 1.0], "walls": FLOOR, "until": 1.0, **options}
+    with pytest.raises(InputError, match=message):
+        appell.simulate(point_mass(), given.pop("q0"), **given)
+
+
+def test_a_start_beyond_a_joints_limit_is_explained():
+    with pytest.raises(InputError, match="x starts 0.5 behind upper limit; .*stops=False"):
+        appell.simulate(point_mass(upper=1.0), [1.5, 0], until=1.0)
+
+
+def test_a_quaternion_of_another_length_is_explained():
+    chain = appell.load("free_chain", n=1)
+    with pytest.raises(InputError, match="quaternion"):
+        appell.simulate(chain, np.zeros(7), until=1.0)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_run(name):
+    """A short part of each."""
+    command = [sys.executable, "-W", "error", ROOT / "examples" / f"{name}.py", EXAMPLES[name]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "<Run of" in done.stdout
