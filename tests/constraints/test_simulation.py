@@ -144,3 +144,24 @@ def test_torques_and_times_are_checked():
     disc = appell.load("rolling_disc")
     with pytest.raises(appell.InputError, match="no actuators"):
         disc.simulate(disc.reference, until=1.0, torque=[1.0])
+
+
+def test_a_law_that_fails_or_writes_keeps_the_motion():
+    robot = appell.load("four_bar")
+    q = robot.assemble(fixed={"crank": 1.0})
+
+    def breaks(t, q, v):
+        if t > 0.1:
+            raise RuntimeError("the belt slipped")
+        return np.zeros(1)
+
+    run = robot.simulate(q, [1.0], until=0.5, torque=breaks)
+    assert "the belt slipped" in run.stopped
+    assert 0 < run.t[-1] < 0.5
+
+    def writes(t, q, v):
+        q -= 1
+        return np.zeros(1)
+
+    plain = robot.simulate(q, [1.0], until=0.2)
+    np.testing.assert_array_equal(robot.simulate(q, [1.0], until=0.2, torque=writes).q, plain.q)

@@ -163,3 +163,30 @@ def test_a_run_is_saved_read_and_resumed(tmp_path):
     np.testing.assert_array_equal(again.q, whole.q)
     assert again.impacts[0].points == whole.impacts[0].points
     np.testing.assert_allclose(again(0.5)[0], whole(0.5)[0])
+
+
+def test_a_law_may_write_to_what_it_is_given():
+    chain = appell.load("planar_chain", n=2)
+
+    def law(t, q, v):
+        q %= 2 * np.pi
+        v[:] = 0
+        return np.zeros(2)
+
+    free = appell.simulate(chain, [-0.3, 0.2], until=0.3)
+    run = appell.simulate(chain, [-0.3, 0.2], until=0.3, torque=law)
+    np.testing.assert_array_equal(run.q[-1], free.q[-1])
+
+
+def test_a_law_that_jumps_stops_the_run_instead_of_holding_it_for_ever():
+    chain = appell.load("planar_chain", n=2)
+    run = appell.simulate(
+        chain, [0.3, 0.2], until=1.0, torque=lambda t, q, v: -5 * np.sign(v), max_steps=500
+    )
+    assert "500 steps" in run.stopped
+    assert run.t[-1] > 0
+
+
+def test_complex_torques_are_refused():
+    with pytest.raises(appell.InputError, match="expected 2 numbers"):
+        appell.simulate(point_mass(), [0, 1.0], until=1.0, torque=lambda t, q, v: np.array([1j, 0]))

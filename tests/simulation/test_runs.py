@@ -163,7 +163,7 @@ def test_what_cannot_be_simulated_is_explained(options, message):
 
 
 def test_a_start_beyond_a_joints_limit_is_explained():
-    with pytest.raises(InputError, match="x starts 0.5 behind upper limit; .*stops=False"):
+    with pytest.raises(InputError, match=r"x starts 0.5 behind upper limit; .*stops=False"):
         appell.simulate(point_mass(upper=1.0), [1.5, 0], until=1.0)
 
 

@@ -157,6 +157,11 @@ class ClosedRobot(Robot):
             free = freedom_about(self.assembly, self.reference)
         else:
             free = freedom_at(self.assembly, np.asarray(at, dtype=float))
+        if free.n != self.nv:
+            raise SingularError(
+                f"'{self.name}' has {free.n} freedoms there and {self.nv} elsewhere: no speeds "
+                "describe its motion through that configuration; choose another."
+            )
         free.refuse(chosen, self.assembly)
         return self._like(replace(self.mechanism, independent=tuple(chosen)))
 

@@ -82,6 +82,10 @@ def simulate_closed(
     return flight.run(q, v, float(until))
 
 
+class _LawError(Exception):
+    """A torque law that failed; its message says how."""
+
+
 class _Flight:
     def __init__(
         self,
@@ -107,9 +111,16 @@ class _Flight:
             )
         t, u, stopped = 0.0, v, None
         states = [(t, q, self.now._speeds(q, u))]
-        solver = self._solver(t, q, u, until)
+        try:
+            solver = self._solver(t, q, u, until)
+        except _LawError as problem:
+            raise InputError(str(problem)) from problem
         while solver.status == "running" and stopped is None:
-            problem = solver.step()
+            try:
+                problem = solver.step()
+            except (KeyboardInterrupt, _LawError) as reason:
+                stopped = str(reason) or f"interrupted at {t:.6g} s"
+                break
             if solver.status == "failed":
                 stopped = f"the integrator stopped at {t:.6g} s: {problem}"
                 break
@@ -213,9 +224,12 @@ class _Flight:
         assert self.law is not None
         same = self.chosen == self.asked
         v = u if same else self.now._speeds(q, u)[self.asked]
-        tau = np.asarray(self.law(t, q, v), dtype=float)
+        try:
+            tau = np.asarray(self.law(t, q.copy(), v.copy()), dtype=float)
+        except Exception as problem:
+            raise _LawError(f"the torque law raised {problem!r} at {t:.6g} s") from problem
         if tau.shape != (len(self.robot.actuated),) or not np.isfinite(tau).all():
-            raise InputError(
+            raise _LawError(
                 f"the torque law gave {tau!r} at {t:.6g} s; expected {len(self.robot.actuated)} "
                 "finite numbers."
             )
@@ -237,7 +251,9 @@ class _Flight:
         law = self.law or (lambda t, q, v: np.zeros(0))
         return ClosedRun(
             self.robot, t, q, v, speeds,
-            tau=np.array([law(*state) for state in zip(t, q, v, strict=True)], dtype=float),
+            tau=np.array(
+                [law(x, y.copy(), z.copy()) for x, y, z in zip(t, q, v, strict=True)], dtype=float
+            ),
             kinetic=tree.kinetic_energy(q, speeds),
             potential=tree.potential_energy(q),
             opening=np.abs(self.robot.closure(q)).max(axis=-1, initial=0.0),

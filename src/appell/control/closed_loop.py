@@ -101,6 +101,9 @@ class _Loop:
             except Lost as problem:
                 stopped = str(problem)
                 break
+            except KeyboardInterrupt:
+                stopped = f"interrupted at {now:.6g} s"
+                break
         return self.result(stopped)
 
     def sample(self, k: int, y: Array, state: Array) -> tuple[Array, Array, str | None]:
@@ -169,8 +172,12 @@ def _forces(external: Any, q: Array, v: Array) -> External | None:
     if external is None:
         return None
     if callable(external):
-        vector("external(t, q, v)", external(0.0, q, v), len(v))
-        return external
+
+        def forces(t: float, q: Array, v: Array) -> Array:
+            return vector("external(t, q, v)", external(t, q.copy(), v.copy()), len(v))
+
+        forces(0.0, q, v)
+        return forces
     always = vector("external", external, len(v))
     return lambda t, q, v: always
 

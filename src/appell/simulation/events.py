@@ -85,7 +85,7 @@ class Gaps:
             return gap + level, rate
 
         if not falls:  # it turns in between: its lowest place tells
-            end = brentq(lambda t: raised(t)[1], start, end, xtol=1e-14, rtol=1e-15)
+            end = _zero(lambda t: raised(t)[1], float(start), float(end))
             lowest = raised(end)[0]
             if lowest < 1e-6 and self._flat(end, i):
                 raise Degenerate(i, float(end))
@@ -96,7 +96,7 @@ class Gaps:
                 return float(start)
             if raised(end)[1] >= 0:
                 return None
-            start = brentq(lambda t: raised(t)[1], start, end, xtol=1e-14, rtol=1e-15)
+            start = _zero(lambda t: raised(t)[1], float(start), float(end))
             if raised(start)[0] <= 0:
                 return float(start)
         return root(raised, float(start), float(end))
@@ -142,9 +142,12 @@ def margin_lost(
 def _crossing(
     piece: Piece, margins: Callable[[float, Array], Array], i: int, a: float, b: float
 ) -> float:
-    def margin(t: float) -> float:
-        return float(margins(t, piece(t))[i])
+    return _zero(lambda t: float(margins(t, piece(t))[i]), a, b)
 
-    if margin(a) <= 0 or margin(b) >= 0:  # the polynomial and its node differ by rounding
-        return b
-    return float(brentq(margin, a, b, xtol=1e-14, rtol=1e-15))
+
+def _zero(f: Callable[[float], float], a: float, b: float) -> float:
+    """Where f changes its sign; the nearer end, where nodes and polynomial differ by rounding."""
+    at_a, at_b = f(a), f(b)
+    if at_a * at_b >= 0:
+        return a if abs(at_a) < abs(at_b) else b
+    return float(brentq(f, a, b, xtol=1e-14, rtol=1e-15))

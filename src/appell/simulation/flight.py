@@ -46,6 +46,7 @@ class Options:
     atol: float
     max_step: float
     max_impacts: int
+    max_steps: int
 
 
 class Flight:
@@ -71,7 +72,7 @@ class Flight:
         self.changes: deque[float] = deque(maxlen=10 * o.max_impacts + 1)  # and all events
         self.modes = Modes()
         self.residuals = {"penetration": 0.0, "quaternion": 0.0}
-        self.at_once = 0
+        self.at_once = self.steps = 0
 
     def begin(self, t: float, q: Array, v: Array) -> None:
         """Take the start, if the robot can be there."""
@@ -146,6 +147,13 @@ class Flight:
         first = True
         while solver.status == "running":
             problem = solver.step()
+            self.steps += 1
+            if self.steps > o.max_steps:
+                raise Stopped(
+                    f"{o.max_steps} steps were taken by {solver.t:.6g} s, the last one "
+                    f"{solver.t - solver.t_old:.2g} s long; smooth a torque law that jumps (dry "
+                    "friction is friction=True), loosen rtol, or raise max_steps"
+                )
             if solver.status == "failed" or not np.isfinite(solver.y).all():
                 why = problem or "the state is no longer finite"
                 raise Stopped(f"the integrator cannot go on at {solver.t:.6g} s: {why}")

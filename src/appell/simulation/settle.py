@@ -179,6 +179,7 @@ class _Rubbing:
             at += 1
         U = np.linalg.solve(L, np.vstack(rows).T)
         W, w = U.T @ U, np.concatenate(free)
+        self.small = _TIGHT * np.abs(w).max(initial=0.0) + 1e-12
         self.p = with_friction(W, w, range(len(J)), self.units, np.zeros(at))
         self.y = W @ self.p + w
         self.normal, self.spare = self.p[: len(J)], self.y[: len(J)]
@@ -217,15 +218,15 @@ class _Rubbing:
 
     def _sets_out(self, friction: Friction, slipping: bool) -> Array | None:
         """Where something at rest begins to move, in its rows; None where it sticks. One that
-        just reached its bound is given less room."""
+        just reached its bound moves, unless others can take over a part of its load."""
         rows = list(friction.rows)
-        force = self.p[rows]
+        force, a = self.p[rows], self.y[rows]
+        size = float(np.linalg.norm(force))
         of = friction.normal
         bound = friction.bound if of is None else friction.mu * float(self.p[of])
-        size = float(np.linalg.norm(force))
-        if size < bound * (1 - (1e-6 if slipping else 1e-9)):
-            return None
-        return -force / size if size > 0 else unit(self.y[rows])
+        if slipping and size >= bound * (1 - 1e-6) and size > 0:
+            return -force / size
+        return unit(a) if np.linalg.norm(a) > self.small else None
 
 
 def _independent(U: Array, wanted: list[int]) -> list[int]:

@@ -48,6 +48,7 @@ def simulate(
     atol: float = 1e-13,
     max_step: float = np.inf,
     max_impacts: int = 10_000,
+    max_steps: int = 100_000,
     progress: bool = False,
     resume: Run | None = None,
 ) -> Run:
@@ -65,8 +66,8 @@ def simulate(
 
     ``method`` is one of SciPy's integrators, DOP853, RK45, RK23, or Radau and BDF for stiff
     systems, with tolerances ``rtol`` and ``atol``. More than ``max_impacts`` within a second of
-    motion stop the run; a run that stops early, or is interrupted from the keyboard, keeps its data
-    and says why in ``stopped``. ``resume`` carries a run on from where it ended.
+    motion, or ``max_steps`` in all, stop the run. One that stops early, or is interrupted from the
+    keyboard, keeps its data and says why in ``stopped``; ``resume`` carries it on.
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate({robot!r}): expected a Robot; appell.load gives one.")
@@ -84,14 +85,15 @@ def simulate(
     positive = {"gap": gap, "rtol": rtol, "atol": atol, "max_step": max_step}
     for name, value in positive.items():
         _positive(name, value)
-    if isinstance(max_impacts, bool) or not isinstance(max_impacts, int) or max_impacts < 1:
-        raise InputError(f"max_impacts = {max_impacts!r}; expected a whole number, at least 1.")
+    for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise InputError(f"{name} = {most!r}; expected a whole number, at least 1.")
     contacts = find_contacts(robot.model, walls, points, stops)
     options = Options(
         restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
         mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),
         law=law, gap=float(gap), friction=bool(friction), method=method, rtol=float(rtol),
-        atol=float(atol), max_step=float(max_step), max_impacts=max_impacts,
+        atol=float(atol), max_step=float(max_step), max_impacts=max_impacts, max_steps=max_steps,
     )  # fmt: skip
     flight = Flight(robot, contacts, torque_law(torque, robot.nv), options, resume)
     flight.begin(start, q, v)
@@ -108,7 +110,7 @@ def simulate(
     settings = {
         "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,
         "points": points, "stops": stops, "friction": friction, "method": method,
-        "max_impacts": max_impacts, "progress": progress, **positive,
+        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress, **positive,
     }  # fmt: skip
     return flight.run(stopped, settings)
 

@@ -26,10 +26,15 @@ def torque_law(given: Any, nv: int) -> Torque:
 
     def law(t: float, q: Array, v: Array) -> Array:
         try:
-            tau = given(t, q, v)
+            tau = given(t, q.copy(), v.copy())  # a law may write to what it is given
         except Exception as problem:
             raise BadTorque(f"the torque law raised {problem!r} at {t:.6g} s") from problem
-        if type(tau) is np.ndarray and tau.shape == (nv,) and np.isfinite(tau.sum()):
+        if (
+            type(tau) is np.ndarray
+            and tau.dtype == np.float64
+            and tau.shape == (nv,)
+            and np.isfinite(tau.sum())
+        ):
             return tau
         return _checked(tau, nv, BadTorque, f"the torque law at {t:.6g} s")
 
@@ -38,6 +43,8 @@ def torque_law(given: Any, nv: int) -> Torque:
 
 def _checked(tau: Any, nv: int, problem: type[Exception], what: str) -> Array:
     try:
+        if np.iscomplexobj(tau):
+            raise TypeError
         x = np.array(tau, dtype=float)
     except (TypeError, ValueError):
         raise problem(f"{what} gave {tau!r}; expected {nv} numbers.") from None
