@@ -113,8 +113,8 @@ class _Flight:
         states = [(t, q, self.now._speeds(q, u))]
         try:
             solver = self._solver(t, q, u, until)
-        except _LawError as problem:
-            raise InputError(str(problem)) from problem
+        except _LawError as reason:
+            raise InputError(str(reason)) from reason
         while solver.status == "running" and stopped is None:
             try:
                 problem = solver.step()
