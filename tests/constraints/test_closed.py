@@ -253,3 +253,19 @@ def test_kernels_of_ones_own_functions_are_not_confused(nothing_kept):
         )
         found.append(robot.speeds(np.zeros(2), [1.0])[1])
     assert found == [1.0, 2.0]
+
+
+def test_arguments_of_the_wrong_kind_are_explained():
+    tree = appell.Robot(appell.load("four_bar").model)
+    with pytest.raises(appell.InputError, match="expected a list of Loop"):
+        appell.close(tree, None)
+    robot = appell.load("four_bar")
+    with pytest.raises(appell.InputError, match="expected finite numbers"):
+        robot.assemble(fixed={"crank": float("nan")})
+
+
+def test_speeds_that_describe_only_a_singular_configuration_are_refused():
+    rhomb = appell.load("four_bar", ground=1.0, crank=1.0, coupler=1.0, rocker=1.0)
+    flat = rhomb.assemble(fixed={"crank": 0.0})
+    with pytest.raises(appell.InputError, match="freedoms there"):
+        rhomb.described_by(["crank", "coupler"], at=flat)

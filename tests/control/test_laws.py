@@ -335,3 +335,10 @@ def test_what_cannot_be_is_refused(make, message):
 def test_a_free_base_is_refused():
     with pytest.raises(appell.InputError, match="has a free base, which no motor holds"):
         ComputedTorque(Robot(random_tree(2, 1, base="free")))
+
+
+def test_a_law_refuses_robots_with_loops_and_gains_that_are_none():
+    with pytest.raises(appell.InputError, match="has loops"):
+        appell.control.ComputedTorque(appell.load("five_bar"))
+    with pytest.raises(appell.InputError, match="kp = None; expected a number"):
+        appell.control.ComputedTorque(appell.load("puma560"), kp=None)

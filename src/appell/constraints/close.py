@@ -36,6 +36,8 @@ def close(
     """
     if not isinstance(robot, Robot) or isinstance(robot, ClosedRobot):
         raise InputError(f"close({robot!r}): expected a Robot that is a tree.")
+    if not isinstance(loops, list | tuple):
+        raise InputError(f"close: loops = {loops!r}; expected a list of Loop, Rolling, ...")
     constraints = tuple(loops)
     for c in constraints:
         if not hasattr(c, "velocity"):

@@ -133,6 +133,7 @@ class ClosedRobot(Robot):
     def joints_named(self, what: str, names: Sequence[str]) -> list[int]:
         """Where joints stand among the tree's speeds."""
         known = {name: k for k, name in enumerate(self.joint_names)}
+        names = [names] if isinstance(names, str) else names
         for name in names:
             if name not in known:
                 raise InputError(
@@ -291,6 +292,8 @@ class ClosedRobot(Robot):
         held = self.joints_named("fixed", list(fixed))
         if isinstance(fixed, Mapping):
             q[self.coordinates(list(fixed))] = list(fixed.values())
+            if not np.isfinite(q).all():
+                raise InputError(f"assemble: fixed = {fixed!r}; expected finite numbers.")
         q = self.assembly.nearest(q, held)
         self.assembly.refuse_open(q, list(fixed))
         return q

@@ -47,15 +47,23 @@ class Law:
         name = type(self).__name__
         if not isinstance(self.robot, Robot):
             raise InputError(f"{name}({self.robot!r}): expected a Robot; appell.load gives one.")
+        if self.robot.nv != self.robot.model.nv:
+            raise InputError(
+                f"{name}: '{self.robot.name}' has loops; laws are for robots without, whose joints "
+                "are all driven."
+            )
         if self.robot.model.free:
             raise InputError(
                 f"{name}: '{self.robot.name}' has a free base, which no motor holds; laws are for "
                 "robots on a fixed one."
             )
+        usual = {f.name: f.default for f in fields(self)}
         for what, kind in self.gains.items():
             given = getattr(self, what)
             if given is None:
                 given = self._usual(what)
+            if given is None and usual[what] is not None:
+                raise InputError(f"{name}: {what} = None; expected a number, or one a joint.")
             if given is not None:
                 array = gain(f"{name}: {what}", given, self._count(kind), kind)
                 object.__setattr__(self, what, array)

@@ -114,7 +114,10 @@ class Contacts:
 
 def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Contacts:
     """The contacts that a simulation watches."""
-    chosen = (walls,) if isinstance(walls, Wall) else tuple(walls)
+    try:
+        chosen = (walls,) if isinstance(walls, Wall) else tuple(walls)
+    except TypeError:
+        raise InputError(f"walls = {walls!r}; expected walls of appell.walls.") from None
     for wall in chosen:
         if not isinstance(wall, Wall):
             raise InputError(
