@@ -116,6 +116,12 @@ def test_an_interrupt_leaves_no_process():
     )
     time.sleep(5)
     run.send_signal(signal.SIGINT)
-    assert run.wait(timeout=20) != 0
-    with pytest.raises(ProcessLookupError):
-        os.killpg(run.pid, 0)
+    assert run.wait(timeout=60) != 0
+    # A child that was killed is gone once its new parent has asked for its status.
+    for _ in range(600):
+        try:
+            os.killpg(run.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("a process of the benchmark still runs a minute after the interrupt")

@@ -77,7 +77,10 @@ UNREADABLE = {
 
 @cache
 def robots() -> dict[str, Path]:
-    """The files of the package example-robot-data, by their paths in its folder of robots."""
+    """The files of the package example-robot-data, by their paths in its folder of robots.
+
+    Its releases differ in their files: what a test names is looked up among those there are.
+    """
     files = importlib.metadata.files("example-robot-data") or ()
     found = [Path(str(f.locate())) for f in files if f.suffix == ".urdf"]
     assert found, "example-robot-data brought no URDF files; install appell[test]"
@@ -268,7 +271,7 @@ def test_the_panda_with_a_mimic_is_the_one_without_contracted(tmp_path):
     assert_close(T(e[:, None] + e) - T(e[:, None]) - T(e), M)
 
 
-@pytest.mark.parametrize("file", UNPHYSICAL)
+@pytest.mark.parametrize("file", sorted(UNPHYSICAL.keys() & robots().keys()))
 def test_an_inertia_that_no_body_has_is_refused(file):
     with pytest.raises(ModelError, match="physical=False") as refused:
         read_urdf(robots()[file])
@@ -276,7 +279,7 @@ def test_an_inertia_that_no_body_has_is_refused(file):
     assert f"link '{UNPHYSICAL[file]}'" in str(refused.value)
 
 
-@pytest.mark.parametrize("file", UNREADABLE)
+@pytest.mark.parametrize("file", sorted(UNREADABLE.keys() & robots().keys()))
 def test_a_file_without_a_robot_that_moves_is_refused(file):
     with pytest.raises(ModelError, match=UNREADABLE[file]):
         read_urdf(robots()[file], physical=False)
