@@ -1,0 +1,46 @@
+"""The command ``appell``, to which the other files here add what it does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from appell import __version__
+from appell.errors import AppellError
+
+
+class _Commands(TyperGroup):
+    """Shows what Appell or the system refuses as one message, with exit status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # who read the output has enough
+            raise typer.Exit(1) from None
+        except (AppellError, OSError) as problem:
+            typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
+            typer.echo(problem, err=True)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    cls=_Commands, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"appell {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def appell(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Robot dynamics by the Gibbs-Appell equations."""

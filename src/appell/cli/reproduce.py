@@ -1,0 +1,76 @@
+"""``appell reproduce``: the papers' tables and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from appell.cli.app import app
+from appell.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from appell.show.document import Document
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(help="Such as mata2002; without it, all papers.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option(help="The folder to make; if taken, a number is added.")
+    ] = Path("reproduction"),
+) -> None:
+    """Compute the papers' tables and figures; status 1 if a value that must come out does not."""
+    from appell.papers import PAPERS
+    from appell.papers import reproduce as reproduced
+    from appell.show.figures import require_matplotlib
+    from appell.show.folder import new_folder, write_documents
+
+    require_matplotlib()
+    if paper is not None and paper not in PAPERS:
+        reproduced(paper)  # says which there are
+    folder = new_folder(output)  # now, and not after all is computed
+    documents = []
+    for name in [paper] if paper else PAPERS:
+        document = reproduced(name)
+        documents.append(document)
+        _print_document(document)
+    typer.echo(f"Written: {write_documents(documents, folder)}")
+    failures = [(d, table, row) for d in documents for table, row in d.failures]
+    for document, table, row in failures:
+        typer.secho(f"{document.name}, {table.title}, {row.what}: not equal", fg="red", err=True)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _print_document(document: Document) -> None:
+    """Tables with remarks below them, numbered."""
+    from appell.show.document import cells, headings
+
+    typer.secho(f"\n{document.title}", bold=True)
+    typer.echo(document.source)
+    for table in document.tables:
+        typer.echo(f"\n{table.title}")
+        remarks: dict[str, int] = {}
+        rows = [[*line[:-1], _footnote(line[-1], remarks)] for line in cells(table)]
+        head = [_short(h) for h in headings(table)[:-1]]
+        print_table([*head, ""], rows, left=(0, len(head)))
+        for remark, number in remarks.items():
+            typer.echo(f"{number}. {remark}")
+        if table.note:
+            typer.echo(table.note)
+
+
+def _short(heading: str) -> str:
+    short = heading.replace("multiplications", "mult.").replace("additions", "add.")
+    return short.replace(", ", "\n")
+
+
+def _footnote(remark: str, known: dict[str, int]) -> str:
+    """Short remarks as they are, long ones by number."""
+    if len(remark) <= len("equal"):
+        return remark
+    return str(known.setdefault(remark, len(known) + 1))

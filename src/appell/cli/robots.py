@@ -1,0 +1,43 @@
+"""``appell list`` and ``appell check``: the robots there are, and whether one is right."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from appell.cli.app import app
+from appell.cli.tables import print_table
+
+
+@app.command("list")
+def list_robots() -> None:
+    """List the robots of the library."""
+    from appell.constraints.library import CLOSED
+    from appell.model.library import ROBOTS, WRISTS
+
+    rows = []
+    makers: dict[str, Any] = {**ROBOTS, **WRISTS, **CLOSED}
+    for name, make in makers.items():
+        about = (make.__doc__ or "").strip().partition("\n")[0]
+        rows.append([name, str(make().nv), about])
+    print_table(["robot", "freedoms", "what it is"], rows, left=(0, 2))
+
+
+@app.command()
+def check(
+    robot: Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")],
+    states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Which random states.")] = 0,
+) -> None:
+    """Check a robot's compiled equations against the laws of physics."""
+    from appell.library import load
+
+    checks = load(robot).selfcheck(states, seed)
+    rows = [
+        [c.law, f"{c.error:.1e}", f"{c.bound:.0e}", "yes" if c.passed else "[red]no[/]"]
+        for c in checks
+    ]
+    print_table(["law", "error", "bound", "holds"], rows)
+    if not all(c.passed for c in checks):
+        raise typer.Exit(1)
