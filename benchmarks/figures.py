@@ -12,15 +12,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.measure import spread
 
-STATES = 20_000
+STATES, CALLS = 20_000, 1_000
 
 
 def figures(rounds: int) -> list[dict[str, Any]]:
@@ -40,17 +41,29 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     appell.set_threads(1)
-    for what, job, times, note in (_flight(), *_closed(), *_control()):
-        job()  # compiles
-        seconds = []
+    for jobs in ([_flight()], *_closed(), *_control()):
+        taken: list[list[float]] = [[] for _ in jobs]
+        for job in jobs:
+            job.run()  # compiles
         for _ in range(rounds):
-            start = perf_counter()
-            job()
-            seconds.append((perf_counter() - start) / times)
-        yield {"what": what, "seconds": spread(seconds), "note": note}
+            for job, seconds in zip(jobs, taken, strict=True):
+                start = perf_counter()
+                job.run()
+                seconds.append((perf_counter() - start) / job.times)
+        for job, seconds in zip(jobs, taken, strict=True):
+            ratio = spread(np.divide(seconds, taken[0])) if job is not jobs[0] else None
+            found = {"what": job.what, "seconds": spread(seconds), "note": job.note}
+            yield found | ({"ratio": ratio} if ratio else {})
 
 
-Job = tuple[str, Callable[[], Any], int, str]
+class Job(NamedTuple):
+    """Something to time; ``run`` does it ``times`` times. Jobs listed together take turns, and
+    the later ones are compared with the first."""
+
+    what: str
+    run: Callable[[], Any]
+    times: int
+    note: str
 
 
 def _flight() -> Job:
@@ -63,34 +76,57 @@ def _flight() -> Job:
     _, run = job()
     change = np.abs(run.energy - run.energy[0]).max()
     note = f"1.5 s with {len(run.impacts)} impacts; energy kept to {change:.0e} J"
-    return "simulation of the ten-link tree (Shafei 2018)", job, 1, note
+    return Job("simulation of the ten-link tree (Shafei 2018)", job, 1, note)
 
 
-def _closed() -> Iterator[Job]:
+def _closed() -> Iterator[list[Job]]:
     import appell
 
     draw = np.random.default_rng(0)
     wrist = appell.load("agile_wrist")
     q = draw.uniform(-0.3, 0.3, (STATES, 3))
     v, a = draw.normal(size=(2, STATES, 3))
-    yield (
-        "Agile Wrist, inverse dynamics",
-        lambda: wrist.inverse_dynamics(q, v, a),
-        STATES,
-        "a state",
-    )
+    inverse = partial(wrist.inverse_dynamics, q, v, a)
+    yield [Job("Agile Wrist, inverse dynamics", inverse, STATES, "a state")]
     stewart = appell.load("stewart_gough").unchecked()
     pose = np.tile(np.eye(4), (STATES, 1, 1))
     pose[:, :3, 3] = [0, 0, 0.7] + draw.uniform(-0.05, 0.05, (STATES, 3))
     Q = stewart.inverse_kinematics(pose)
     V, A = draw.normal(size=(2, STATES, 6))
-    for name in ("inverse_dynamics", "forward_dynamics"):
-        call = getattr(stewart, name)
-        what = f"Stewart-Gough platform, {name.replace('_', ' ')}"
-        yield what, lambda call=call: call(Q, V, A), STATES, "a state, unchecked"
+    note = "a state, unchecked"
+    inverse = partial(stewart.inverse_dynamics, Q, V, A)
+    forward = partial(stewart.forward_dynamics, Q, V, A)
+    yield [Job("Stewart-Gough platform, inverse dynamics", inverse, STATES, note)]
+    yield [
+        Job("Stewart-Gough platform, forward dynamics", forward, STATES, note),
+        *_pinocchio_loops(stewart, Q[:CALLS], V[:CALLS], A[:CALLS]),
+    ]
 
 
-def _control() -> Iterator[Job]:
+def _pinocchio_loops(closed: Any, q: Any, v: Any, tau: Any) -> Iterator[Job]:
+    """Pinocchio's constrained dynamics of the same states, if it is here and agrees."""
+    try:
+        from benchmarks.peers.loops import Loops
+    except ImportError:
+        return
+    theirs, speeds = Loops(closed), closed.speeds(q, v)
+    force = np.zeros((len(q), closed.model.nv))
+    force[:, list(closed.mechanism.actuated)] = tau
+    ours = closed.accelerations(q, v, closed.forward_dynamics(q, v, tau))
+    found = [theirs.accelerations(*state) for state in zip(q, speeds, force, strict=True)]
+    if np.abs(found - ours).max() > 1e-7 * np.abs(ours).max():
+        raise RuntimeError("Pinocchio's constrained dynamics differs from ours")
+    calls = [theirs.prepared(*state) for state in zip(q, speeds, force, strict=True)]
+
+    def job() -> None:
+        for call in calls:
+            call()
+
+    note = "a state, `constraintDynamics` call by call"
+    yield Job("the same by Pinocchio", job, len(calls), note)
+
+
+def _control() -> Iterator[list[Job]]:
     import appell
 
     puma = appell.load("puma560")
@@ -98,24 +134,20 @@ def _control() -> Iterator[Job]:
     kernel = law.kernel()
     draw = np.random.default_rng(0)
     states = draw.uniform(-1, 1, (5, STATES, 6))
-    yield "computed torque of the PUMA", lambda: kernel(*states), STATES, "a state of many"
+    many = partial(kernel, *states)
+    yield [Job("computed torque of the PUMA", many, STATES, "a state of many")]
     one = [x[0] for x in states]
-    calls = 1000
 
     def often() -> None:
-        for _ in range(calls):
+        for _ in range(CALLS):
             law(*one)
 
     note = "one state from Python; 3 ms in Lee 1982, 0.225 and 0.061 ms in Valera 2003"
-    yield "computed torque of the PUMA", often, calls, note
+    yield [Job("computed torque of the PUMA", often, CALLS, note)]
     poses = puma.forward_kinematics(draw.uniform(-1, 1, (STATES, 6)))
     solve = appell.control.closed_form(puma)
-    yield (
-        "closed-form inverse kinematics of the PUMA",
-        lambda: solve(poses),
-        STATES,
-        ("a pose, all eight branches"),
-    )
+    what, note = "closed-form inverse kinematics of the PUMA", "a pose, all eight branches"
+    yield [Job(what, partial(solve, poses), STATES, note)]
 
 
 if __name__ == "__main__":

@@ -242,8 +242,14 @@ def _formulations(rows: list[dict[str, Any]]) -> str:
 def _figures(rows: list[dict[str, Any]]) -> str:
     return _table(
         ["", "time", ""],
-        [[x["what"], " ".join(seconds_with_quartiles(x["seconds"])), x["note"]] for x in rows],
+        [[x["what"], _figure(x), x["note"]] for x in rows],
     )
+
+
+def _figure(row: dict[str, Any]) -> str:
+    time = " ".join(seconds_with_quartiles(row["seconds"]))
+    ratio = row.get("ratio")
+    return f"{time}<br>{times(ratio)} {quartiles(ratio)}" if ratio else time
 
 
 def _versions(versions: dict[str, str]) -> dict[str, str]:

@@ -35,7 +35,8 @@ def show(results: dict[str, Any]) -> None:
     console.print(_operations(results["operations"]))
     for row in results["figures"]:
         time = " ".join(seconds_with_quartiles(row["seconds"]))
-        console.print(f"{row['what']}: {time}, {row['note']}")
+        ratio = f", {times(row['ratio'])} {quartiles(row['ratio'])}" if "ratio" in row else ""
+        console.print(f"{row['what']}: {time}{ratio}, {row['note']}")
 
 
 def _table(case: dict[str, Any]) -> Table:

@@ -1,19 +1,16 @@
-"""Constrained motion by other means: Lagrange's multipliers in NumPy, and Pinocchio.
+"""Constrained motion by other means: Lagrange's multipliers in NumPy.
 
-Both take the tree, and rows J made of its frames' Jacobians: nothing of appell.constraints
-but the description of the loops is used.
+They take the tree, and rows J made of its frames' Jacobians: nothing of appell.constraints
+but the description of the loops is used. Pinocchio's are in benchmarks.peers.loops.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pinocchio
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.constraints import KnifeEdge, Loop, Place, Rolling
-from appell.model.build import as_array
-from appell.model.model import BASE, FREE
+from appell.constraints import KnifeEdge, Loop, Rolling
 
 PARALLEL = ["four_bar", "five_bar", "planar_3rrr", "delta", "stewart_gough"]
 WHEELED = ["differential_drive", "rolling_disc", "snakeboard"]
@@ -117,95 +114,3 @@ def actuated(closed, tau):
     force = np.zeros(closed.model.nv)
     force[list(closed.mechanism.actuated)] = tau
     return force
-
-
-# Pinocchio
-
-
-def pinocchio_accelerations(closed, q, v, force):
-    """Of the tree's joints, by its proximal constrained dynamics."""
-    model, at = _pinocchio_tree(closed.model)
-    contacts, datas = (
-        pinocchio.StdVec_RigidConstraintModel(),
-        pinocchio.StdVec_RigidConstraintData(),
-    )
-    for loop in closed.constraints:
-        contacts.append(_contact(model, at, closed.model, loop))
-        datas.append(contacts[len(contacts) - 1].createData())
-    data = model.createData()
-    pinocchio.initConstraintDynamics(model, data, contacts, datas)
-    order, shift = _order(closed.model, model, at), int(closed.model.free)
-    there_q, there_v, there_f = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
-    if shift:
-        there_q[:7] = q[:7]
-    for k, place in enumerate(order):
-        there_v[place], there_f[place] = v[k], force[k]
-        if not shift or k >= FREE:
-            there_q[place + shift] = q[k + shift]
-    settings = pinocchio.ProximalSettings(1e-14, 1e-8, 200)
-    a = pinocchio.constraintDynamics(
-        model, data, there_q, there_v, there_f, contacts, datas, settings
-    )
-    return np.array([a[place] for place in order])
-
-
-def _pinocchio_tree(model):
-    robot = pinocchio.Model()
-    robot.gravity.linear = np.array(model.gravity, dtype=float)
-    at = {BASE: 0}
-    depth_first = sorted(range(len(model.bodies)), key=lambda i: model.ancestors[i])
-    for i in depth_first:
-        body = model.bodies[i]
-        if model.free and i < FREE:
-            if i < FREE - 1:
-                continue
-            joint, place = pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity()
-            at[i] = robot.addJoint(0, joint, place, "root")
-        else:
-            joint = pinocchio.JointModelRZ() if body.revolute else pinocchio.JointModelPZ()
-            place = _se3(body.rotation(body.shift), body.offset(body.shift))
-            at[i] = robot.addJoint(at[body.parent], joint, place, body.joint.name)
-        robot.appendBodyToJoint(at[i], _inertia(body.inertia), pinocchio.SE3.Identity())
-    return robot, at
-
-
-def _inertia(inertia):
-    mass, *numbers = map(float, inertia.parameters)
-    if not mass:
-        return pinocchio.Inertia.Zero()
-    c = np.array(numbers[:3]) / mass
-    xx, xy, yy, xz, yz, zz = numbers[3:]
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return pinocchio.Inertia(mass, c, tensor - mass * (c @ c * np.eye(3) - np.outer(c, c)))
-
-
-def _order(model, robot, at):
-    """Where each of our speeds stands among Pinocchio's."""
-    places = {}
-    for i, body in enumerate(model.bodies):
-        if model.free and i < FREE:
-            places[body.coordinate] = i
-        else:
-            places[body.coordinate] = robot.joints[at[i]].idx_v
-    return [places[k] for k in range(model.nv)]
-
-
-def _contact(robot, at, model, loop):
-    """Joined points: enough for balls, and for hinges of a planar mechanism."""
-    a, b = (_on_body(model, x) for x in (loop.a, loop.b))
-    return pinocchio.RigidConstraintModel(
-        pinocchio.ContactType.CONTACT_3D, robot, at[b[0]], b[1], at[a[0]], a[1],
-        pinocchio.ReferenceFrame.LOCAL,
-    )  # fmt: skip
-
-
-def _on_body(model, place: Place):
-    if place.link not in [f.name for f in model.frames]:
-        return BASE, pinocchio.SE3(np.eye(3), np.array(place.position))
-    frame = model.frame(place.link)
-    here = pinocchio.SE3(np.eye(3), np.array(place.position))
-    return frame.body, _se3(frame.R, frame.s) * here
-
-
-def _se3(R, s):
-    return pinocchio.SE3(as_array(R), np.array(s, dtype=float))
