@@ -185,6 +185,12 @@ class ClosedRobot(Robot):
         tree = Robot(self.model).with_payload(mass, com, inertia, link)
         return self._like(replace(self.mechanism, model=tree.model))
 
+    def with_parameters(
+        self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
+    ) -> ClosedRobot:
+        tree = Robot(self.model).with_parameters(parameters, friction=friction, rotors=rotors)
+        return self._like(replace(self.mechanism, model=tree.model))
+
     def _like(self, mechanism: Mechanism, *, check: bool | None = None) -> ClosedRobot:
         again = type(self)(
             mechanism,
@@ -263,6 +269,11 @@ class ClosedRobot(Robot):
         """Forces and moments in the loops, (..., rows), as ``reaction_names`` lists them: on the
         second place of a loop, in its axes, while the actuators give tau. Where redundant loops
         leave them undetermined, those of least norm."""
+        if self.actuated and tau is None:
+            raise InputError(
+                f"reactions: tau is missing; expected (..., {len(self.actuated)}), the forces of "
+                f"{', '.join(self.actuated)} (zeros where they rest)."
+            )
         a = self.forward_dynamics(q, v, tau)
         of_tree = self.speeds(q, v), self.accelerations(q, v, a)
         needed = Robot(self.model).inverse_dynamics(q, *of_tree)

@@ -76,6 +76,11 @@ def read(
             f"'{robot.name}' floats: any pose is reached by moving its base, so it has no inverse "
             "kinematics here."
         )
+    if robot.nv != model.nv:
+        raise InputError(
+            f"'{robot.name}' has loops; robot.inverse_kinematics gives its positions where there "
+            "is one, robot.assemble(q) closes the loops of any other."
+        )
     tip = model.frame(frame)
     if tip.body == BASE:
         raise InputError(f"frame '{tip.name}' stands still; name one that joints move.")

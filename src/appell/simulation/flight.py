@@ -80,7 +80,7 @@ class Flight:
         try:
             self.torque(t, q, v)
         except BadTorque as problem:
-            raise InputError(f"torque: {problem}; it is called as torque(t, q, v).") from problem
+            raise InputError(f"torque(t, q, v): {problem}") from problem
         m = len(self.contacts)
         self.slopes: Array = np.empty(0)
         if not m:
