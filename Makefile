@@ -13,7 +13,7 @@ demo: $(VENV)/.demo
 	$(BIN)/appell run
 
 test: lint
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

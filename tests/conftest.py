@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -15,9 +17,13 @@ settings.load_profile("ci")
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
-    """Compiled code goes to a folder of this session, never to the user's cache."""
+    """Compiled code goes to a folder of this session, which its workers share, never to the
+    user's cache."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("APPELL_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("APPELL_CACHE", str(folder / "kernels"))
         cache.folder.cache_clear()
         yield
     cache.folder.cache_clear()
