@@ -23,6 +23,20 @@ def evaluate(
     return tuple(stacked(x, len(states[0])) for x in results)
 
 
+class Uncompiled:
+    """Answers a robot's methods for states (N, n) from its equations."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def __getattr__(self, quantity: str) -> Any:
+        def answer(*states: np.ndarray) -> Any:
+            given = len(QUANTITIES[quantity].inputs)  # and then perhaps a frame
+            return evaluate(self.model, quantity, *states[:given], frame=(*states, None)[given])
+
+        return answer
+
+
 def stacked(nested: Any, n: int) -> np.ndarray:
     """Lists of arrays (N,), or of numbers that hold for all N, as one array (N, ...)."""
     if isinstance(nested, list):

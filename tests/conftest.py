@@ -10,7 +10,7 @@ from hypothesis import settings
 from appell.compile import cache
 
 # CI draws the same examples every time. To look further: --hypothesis-profile=search
-settings.register_profile("ci", deadline=None, max_examples=20, derandomize=True)
+settings.register_profile("ci", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=200)
 settings.load_profile("ci")
 

@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
 
 @st.composite
-def cases(draw: st.DrawFn, joints: int = 8, **chosen: bool) -> Case:
+def cases(draw: st.DrawFn, joints: int = 6, **chosen: bool) -> Case:
     """Trees of up to so many joints; ``chosen`` fixes rotors or friction."""
     n, seed = draw(st.integers(1, joints)), draw(st.integers(0, 2**32 - 1))
     links, hinges = random_description(

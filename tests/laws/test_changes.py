@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from batches import Uncompiled
 from cases import Case, assert_equal, cases, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,7 +104,7 @@ class Coupled:
         leads = draw.random(n) < 0.5
         leads[draw.integers(n)] = True
         leaders = np.flatnonzero(leads)
-        self.free = case.robot
+        self.free = Uncompiled(case.robot.model)
         self.G, self.c = np.zeros((n, len(leaders))), np.zeros(n)
         moving = [h for h in case.hinges if h.joint]
         hinges = {h.name: h for h in case.hinges}
