@@ -165,3 +165,35 @@ def test_a_law_that_fails_or_writes_keeps_the_motion():
 
     plain = robot.simulate(q, [1.0], until=0.2)
     np.testing.assert_array_equal(robot.simulate(q, [1.0], until=0.2, torque=writes).q, plain.q)
+
+
+def test_a_run_is_kept_and_shown(tmp_path):
+    robot = appell.load("four_bar")
+    run = appell.simulate(robot, robot.assemble(), [1.0], until=0.05)
+    same = robot.simulate(robot.assemble(), [1.0], until=0.05, rtol=3e-13)
+    np.testing.assert_array_equal(run.q, same.q)
+    assert repr(run) == f"<ClosedRun of four_bar: 0 s to 0.05 s, {len(run.t)} instants>"
+    with np.load(run.save(tmp_path / "run")) as kept:
+        np.testing.assert_array_equal(kept["speeds"], run.speeds)
+    assert [axes.get_ylabel() for axes in run.plot().axes] == ["q", "v", "energy, J"]
+    with pytest.raises(appell.errors.InputError, match="closed: it moves without walls"):
+        appell.simulate(robot, robot.assemble(), until=1.0, walls=appell.walls.Circle(5.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.assemble("x"), "guess = 'x'; expected 3 finite"),
+        (lambda r: r.assemble(fixed=3), "names of joints"),
+        (lambda r: r.assemble(fixed={"crank": "far"}), "expected 1 finite"),
+        (lambda r: r.simulate("x", until=1.0), "q0 = 'x'"),
+        (lambda r: r.simulate(r.reference, "x", until=1.0), "v0 = 'x'"),
+        (lambda r: r.simulate(r.reference, until="x"), "until = 'x'"),
+        (lambda r: r.simulate(r.reference, until=np.inf), "until = inf"),
+        (lambda r: r.simulate(r.reference, until=1.0, torque="x"), "torque = 'x'"),
+        (lambda r: r.simulate(r.reference, until=1.0, rtol="x"), "rtol = 'x'"),
+    ],
+)
+def test_odd_arguments_are_explained(call, message):
+    with pytest.raises(appell.errors.InputError, match=message):
+        call(appell.load("four_bar"))

@@ -310,3 +310,14 @@ def test_without_ruckig_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ruckig", None)
     with pytest.raises(appell.AppellError, match=r"pip install 'appell\[control\]'"):
         jerk_limited(Q0, Q1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("make", [cubic, quintic, septic])
+@pytest.mark.parametrize("duration", [1e-300, 1e-150, 1e300])
+def test_durations_beyond_numbers_are_refused(make, duration):
+    with pytest.raises(appell.errors.InputError, match="no numbers any more"):
+        make(Q0, Q1, duration)
+    for far in (1e-30, 1e30):
+        t = make(Q0, Q1, far)
+        np.testing.assert_allclose(t(far)[0], Q1)
+        assert np.isfinite(np.concatenate(t(far / 3))).all()

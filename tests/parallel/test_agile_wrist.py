@@ -449,8 +449,8 @@ def test_robots_that_cannot_be_are_refused(options, message):
 
 
 def test_questions_it_does_not_know(wrist):
-    with pytest.raises(appell.InputError, match="no quantity 'regressor' of this robot; there are"):
-        wrist.kernel("regressor")
+    with pytest.raises(appell.InputError, match="no quantity 'friction' of this robot; there are"):
+        wrist.kernel("friction")
     with pytest.raises(appell.InputError, match="no formulation 'newton'; it has quasi_speeds"):
         wrist.kernel("inverse_dynamics", formulation="newton")
     with pytest.raises(appell.InputError, match="asked of no frame"):
@@ -491,3 +491,8 @@ def test_three_limbs_alike_give_torques_alike(wrist):
         wrist.inverse_dynamics(turned, still, still),
         atol=1e-14,
     )
+
+
+def test_limbs_in_the_same_place_are_refused():
+    with pytest.raises(appell.ModelError, match="two limbs in the same place"):
+        appell.load("agile_wrist", lam=0.0, eta=0.0)

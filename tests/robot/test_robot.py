@@ -264,7 +264,7 @@ def _torques(robot, states):
     return robot.inverse_dynamics(*states)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*")  # Python's own, and JAX's where it is loaded.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_robots_work_in_other_processes(robot, states, method):
     """After large batches used threads here, too: a forked child has none of them."""
@@ -363,7 +363,7 @@ def test_friction_is_taken_before_out_overwrites_the_speeds(states):
     np.testing.assert_array_equal(v, expected)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*")  # Python's own, and JAX's where it is loaded.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_process_may_fork_while_a_thread_compiles():
     robot = appell.load("random_tree", n=12, seed=987)
     compiling = threading.Thread(target=lambda: robot.mass_matrix(np.zeros(12)))

@@ -33,6 +33,29 @@ def point_mass(mass: float = 2.0, gravity=DOWN, **joint: float) -> Robot:
     return Robot(assemble("point", links, hinges, gravity=gravity, points=["ball"]))
 
 
+def rail(mass: float = 2.0) -> Robot:
+    """A ball on a rail along x, without weight."""
+    ball = Inertia.about_com(mass, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
+    slide = Hinge("x", "world", "ball", Joint("x", "prismatic"), np.eye(3), np.zeros(3), (1, 0, 0))
+    links = {"world": NOTHING, "ball": ball}
+    return Robot(assemble("rail", links, [slide], gravity=(0, 0, 0), points=["ball"]))
+
+
+def rod(mass: float = 2.0) -> Robot:
+    """A uniform rod of 2 m in the plane: x and y of one end, which can touch walls, and its
+    angle."""
+    third = mass / 3
+    body = Inertia.about_com(mass, Vector(1, 0, 0), Symmetric(0, 0, third, 0, 0, third))
+    links = {"world": NOTHING, "slide": NOTHING, "end": NOTHING, "rod": body}
+    here = np.zeros(3)
+    hinges = [
+        Hinge("x", "world", "slide", Joint("x", "prismatic"), np.eye(3), here, (1, 0, 0)),
+        Hinge("y", "slide", "end", Joint("y", "prismatic"), np.eye(3), here, (0, 1, 0)),
+        Hinge("turn", "end", "rod", Joint("turn", "revolute"), np.eye(3), here, (0, 0, 1)),
+    ]
+    return Robot(assemble("rod", links, hinges, gravity=DOWN, points=["rod"]))
+
+
 def block(gravity=(0.0, 0.0, -G), corners=4) -> Robot:
     """A free block of 2 kg, 0.4 x 0.2 x 0.1 m; its lower corners can touch walls."""
     inertia = Inertia.about_com(

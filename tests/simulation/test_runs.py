@@ -162,6 +162,24 @@ def test_what_cannot_be_simulated_is_explained(options, message):
         appell.simulate(point_mass(), given.pop("q0"), **given)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: appell.simulate(point_mass(), until=1.0, resume="x"), "expected a Run"),
+        (lambda run: run("a"), "expected a time in s"),
+        (lambda run: run.save(""), "the name of a file"),
+        (lambda run: run.save("nowhere/run"), "cannot be written"),
+        (
+            lambda run: appell.simulate(point_mass(), [0, 1], until=1.0, walls=FLOOR, points=3),
+            "points = 3; expected names of links",
+        ),
+    ],
+)
+def test_odd_arguments_of_runs_are_explained(call, message):
+    with pytest.raises(InputError, match=message):
+        call(appell.simulate(point_mass(), [0, 1.0], until=0.01))
+
+
 def test_a_start_beyond_a_joints_limit_is_explained():
     with pytest.raises(InputError, match=r"x starts 0.5 behind upper limit; .*stops=False"):
         appell.simulate(point_mass(upper=1.0), [1.5, 0], until=1.0)

@@ -48,18 +48,25 @@ def test_the_printed_start_needs_a_gap_to_strike_on_both_sides_at_once(tree):
     assert {x.points for x in apart.impacts} == {("O1",), ("O5",)}
 
 
-def test_with_friction_it_comes_to_rest(tree):
-    """No endless bounces, no sinking, no energy from nothing."""
-    settings = {"restitution": 0.3, "mu": 0.5, "rtol": 1e-7, "atol": 1e-8}
+@pytest.mark.parametrize("seed", range(2))
+def test_with_friction_it_comes_to_rest(tree, seed):
+    """No endless bounces, no sinking, no energy from nothing, from any start near the symmetric
+    one: the motion is chaotic, so that rounding of another machine is such a start too."""
+    start = TREE_START + 1e-7 * seed * np.random.default_rng(seed).normal(size=12)
+    settings = {"restitution": 0.3, "mu": 0.5, "rtol": 1e-6, "atol": 1e-7}
 
     def damper(t, q, v):
         return -2.0 * v
 
     wall = appell.walls.Circle(2.5)
-    run = appell.simulate(tree, TREE_START, until=6.0, walls=wall, torque=damper, **settings)
+    run = appell.simulate(tree, start, until=12.0, walls=wall, torque=damper, **settings)
     assert run.stopped is None
-    assert run.kinetic[-1] < 1e-6
-    assert np.diff(run.energy).max() < 1e-6
-    assert run.residuals["penetration"] < 1e-7
-    # What holds it is 10 kg times g: the wall's normal forces alone have a part of it upwards.
-    assert (run.reactions[-1] > 0).sum() >= 3
+    assert np.diff(run.energy).max() < 1e-5
+    assert run.residuals["penetration"] < 1e-6
+    # At rest: nothing moves, and in the last second nothing moved.
+    assert run.kinetic[-1] < 1e-9
+    assert np.ptp(run(np.linspace(11, 12, 11))[0], axis=0).max() < 1e-6
+    # The wall's normal forces and friction hold 10 kg times g between them.
+    pressed = run.reactions[-1]
+    assert pressed.min() >= 0
+    assert np.hypot(1, 0.5) * pressed.sum() >= 10 * 9.81

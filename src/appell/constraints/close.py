@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.constraints.assemble import Assembly
 from appell.constraints.choose import freedom_about
-from appell.constraints.closed import ClosedRobot
+from appell.constraints.closed import ClosedRobot, finite
 from appell.constraints.reduce import Constraint, Mechanism
 from appell.errors import InputError
 from appell.robot import Array, Numbers, Robot
@@ -66,9 +66,9 @@ def close(
 
 def _start(robot: Robot, guess: Numbers | None) -> Array:
     if guess is not None:
-        q = np.array(guess, dtype=float)
-        if q.shape != (robot.nq,) or not np.isfinite(q).all():
-            raise InputError(f"close: guess = {guess!r}; expected {robot.nq} finite numbers.")
+        q = finite("close: guess", guess, robot.nq)
+        if q.ndim > 1:
+            raise InputError(f"close: guess has shape {q.shape}; expected ({robot.nq},).")
         return q
     q = np.zeros(robot.nq)
     if robot.model.free:

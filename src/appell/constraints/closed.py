@@ -29,6 +29,17 @@ SINGULAR = 1e-6  # the margin below which a configuration is refused
 _OF_ACTUATORS = ("inverse_dynamics", "regressor")
 
 
+def finite(what: str, given: Any, n: int) -> Array:
+    """Given numbers as an array (..., n), or an error."""
+    try:
+        x = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        x = np.empty(0)
+    if x.shape[-1:] != (n,) or not np.isfinite(x).all():
+        raise InputError(f"{what} = {given!r}; expected {n} finite numbers.")
+    return x
+
+
 class SingularError(InputError):
     """A configuration in which the robot's equations have no single answer."""
 
@@ -295,16 +306,15 @@ class ClosedRobot(Robot):
 
         ``fixed`` names joints that stay where the guess has them, or gives their coordinates.
         """
-        q = np.array(self.reference if guess is None else guess, dtype=float)
-        if q.shape[-1:] != (self.nq,) or not np.isfinite(q).all():
-            raise InputError(f"assemble: guess = {guess!r}; expected {self.nq} finite numbers.")
+        q = np.array(self.reference) if guess is None else finite("assemble: guess", guess, self.nq)
         if q.ndim > 1:
             return np.array([self.assemble(x, fixed) for x in q])
+        if isinstance(fixed, str) or not isinstance(fixed, Mapping | Sequence):
+            raise InputError(f"assemble: fixed = {fixed!r}; expected names of joints, in a list.")
         held = self.joints_named("fixed", list(fixed))
         if isinstance(fixed, Mapping):
-            q[self.coordinates(list(fixed))] = list(fixed.values())
-            if not np.isfinite(q).all():
-                raise InputError(f"assemble: fixed = {fixed!r}; expected finite numbers.")
+            values = finite("assemble: fixed", list(fixed.values()), len(fixed))
+            q[self.coordinates(list(fixed))] = values
         q = self.assembly.nearest(q, held)
         self.assembly.refuse_open(q, list(fixed))
         return q

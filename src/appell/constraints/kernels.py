@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ from appell.constraints import reduce
 from appell.constraints.reduce import Mechanism
 from appell.constraints.rolling import Custom
 from appell.equations.coordinates import Axes
+from appell.equations.quantities import REGRESSORS
 from appell.errors import InputError, ModelError
 from appell.model.parameters import inertial_parameters
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class Asked(NamedTuple):
     """Inputs, and the axes of the outputs: "n" counts independent speeds, "v" the tree's, "q"
     coordinates, "d" actuators, "r" forbidden rows, "c" rows of closure, "k" those and
-    three margins, "y" coordinates and speeds, "p" parameters."""
+    three margins, "y" coordinates and speeds, "p" parameters, a regressor's name its columns."""
 
     inputs: tuple[str, ...]
     outputs: dict[str, Axes]
@@ -71,6 +73,10 @@ ASKED: dict[str, Asked] = {
     "constraint_jacobian": Asked(("q",), {"J": ("r", "v")}, reduce.constraint_jacobian),
     "checks": Asked(("q",), {"checks": ("k",)}, reduce.checks),
 }  # fmt: skip
+ASKED |= {
+    name: Asked(_qva, {"Y": ("d", name)}, partial(reduce.regressor, of_tree=name))
+    for name in REGRESSORS
+}
 _RUBBING = ("inverse_dynamics", "generalised_forces", "forward_dynamics", "motion", "flow")
 ASKED |= {
     f"{name}_with_friction": ASKED[name]._replace(equation=_with_friction(ASKED[name].equation))
@@ -141,6 +147,8 @@ def _shapes(m: Mechanism, quantity: str) -> tuple[Shapes, Shapes]:
     axes = {k for shape in asked.outputs.values() for k in shape}
     if "p" in axes:
         sizes["p"] = len(inertial_parameters(m.model))
+    if quantity in REGRESSORS:
+        sizes[quantity] = len(inertial_parameters(m.model, **REGRESSORS[quantity]))
     if "r" in axes:
         sizes["r"] = sum(len(c.rows) for c in m.constraints)
     if axes & {"c", "k"}:

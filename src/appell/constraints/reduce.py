@@ -304,11 +304,11 @@ def gibbs_function(m: Mechanism, q: List, u: List, du: List) -> Scalar:
     return m.tree("gibbs_function")(q, v, reduction.accelerations(v, du))
 
 
-def regressor(m: Mechanism, q: List, u: List, du: List) -> Rows:
+def regressor(m: Mechanism, q: List, u: List, du: List, *, of_tree: str = "regressor") -> Rows:
     """Y with tau = Y p, column by column as forces are."""
     reduction = Reduction(m, q)
     v = reduction.speeds(u)
-    Y = m.tree("regressor")(q, v, reduction.accelerations(v, du))
+    Y = m.tree(of_tree)(q, v, reduction.accelerations(v, du))
     return _transposed(reduction.to_actuators([reduction.work(y) for y in _transposed(Y)]))
 
 

@@ -8,17 +8,23 @@ helps, the loops themselves are singular, and the run stops with what it has.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from appell.constraints.choose import freedom_at
-from appell.constraints.closed import ClosedRobot, SingularError
+from appell.constraints.closed import ClosedRobot, SingularError, finite
+from appell.constraints.keep import picture, save_arrays
 from appell.errors import InputError
 from appell.robot import Array, Numbers, Robot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Law = Callable[[float, Array, Array], npt.ArrayLike]
 
@@ -26,7 +32,7 @@ _LOOKS = np.arange(1, 10) / 9  # where each step is searched for a singular conf
 _FALLEN = 0.1  # the margin, by that of the speeds when they were chosen, at which others are sought
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClosedRun:
     """A simulated motion: N instants, at the integrator's steps."""
 
@@ -47,6 +53,26 @@ class ClosedRun:
         """(N,) kinetic and potential, J."""
         return self.kinetic + self.potential
 
+    def __repr__(self) -> str:
+        end = f", stopped: {self.stopped}" if self.stopped else ""
+        return (
+            f"<ClosedRun of {self.robot.name}: {self.t[0]:g} s to {self.t[-1]:g} s, "
+            f"{len(self.t)} instants{end}>"
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run's arrays to an .npz file, for ``numpy.load``."""
+        arrays = {
+            name: getattr(self, name)
+            for name in ("t", "q", "v", "speeds", "tau", "kinetic", "potential", "opening")
+        }
+        return save_arrays(path, arrays)
+
+    def plot(self) -> Figure:
+        """A Matplotlib figure: coordinates, speeds and energies over time."""
+        energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
+        return picture(self.t, self.q, self.v, self.t, energies)
+
 
 def simulate_closed(
     robot: ClosedRobot,
@@ -66,20 +92,31 @@ def simulate_closed(
     ``torque`` is an array (actuators,) or a law (t, q, v) -> tau, none without it. The run stops
     before a configuration whose loops have a margin below ``singular``, and says so in ``stopped``.
     """
+    start = finite("simulate: q0", q0, robot.nq)
+    v = np.zeros(robot.nv) if v0 is None else finite("simulate: v0", v0, robot.nv)
+    if start.ndim > 1 or v.ndim > 1:
+        raise InputError(
+            f"simulate: q0 and v0 have shapes {start.shape} and {v.shape}; expected one state."
+        )
+    if not _real(until) or not 0 < until < np.inf:
+        raise InputError(f"simulate: until = {until!r}; expected a time after 0 s.")
+    accuracy = {"rtol": rtol, "atol": atol, "max_step": max_step, "singular": singular}
+    for name, x in accuracy.items():
+        if not _real(x) or not x > 0:
+            raise InputError(f"simulate: {name} = {x!r}; expected a positive number.")
     flight = _Flight(robot, _law(robot, torque), friction, (rtol, atol, max_step), singular)
-    q = robot.assemble(q0, fixed=())
-    given = np.abs(robot.closure(np.asarray(q0, dtype=float))).max(initial=0.0)
+    q = robot.assemble(start)
+    given = np.abs(robot.closure(start)).max(initial=0.0)
     if given > 1e-6:
         raise InputError(
             f"simulate: at q0 a loop of '{robot.name}' is open by {given:.3g} (m or rad); start "
             "from robot.assemble(q0)."
         )
-    v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
-    if v.shape != (robot.nv,) or not np.isfinite(v).all():
-        raise InputError(f"simulate: v0 = {v0!r}; expected {robot.nv} finite numbers.")
-    if not until > 0:
-        raise InputError(f"simulate: until = {until!r}; expected a time after 0 s.")
     return flight.run(q, v, float(until))
+
+
+def _real(x: Any) -> bool:
+    return isinstance(x, int | float | np.number) and not isinstance(x, bool)
 
 
 class _LawError(Exception):
@@ -270,7 +307,7 @@ def _law(robot: ClosedRobot, torque: Any) -> Law | None:
         return None
     if callable(torque):
         return torque
-    tau = np.zeros(n) if torque is None else np.array(torque, dtype=float)
-    if tau.shape != (n,) or not np.isfinite(tau).all():
-        raise InputError(f"simulate: torque = {torque!r}; expected {n} finite numbers or a law.")
+    tau = np.zeros(n) if torque is None else finite("simulate: torque", torque, n)
+    if tau.ndim > 1:
+        raise InputError(f"simulate: torque has shape {tau.shape}; expected ({n},), or a law.")
     return lambda t, q, v: tau

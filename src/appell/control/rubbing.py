@@ -36,7 +36,7 @@ _TIMES = np.append(DOP853.C[1:], 1.0)  # of the stages after the first, and of t
 
 
 @lru_cache(maxsize=64)
-def _holding(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
+def holding(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
     """(q, v, tau, free) -> v, accelerations, and what holds those that are not free."""
     n = model.nv
     inputs = dict.fromkeys(("q", "v", "tau", "free"), (n,))
@@ -71,7 +71,7 @@ class RubbingPlant(Plant):
     ) -> None:
         super().__init__(robot, damping, external)
         self.coulomb, self.stiction, self.rubs = coulomb, stiction, stiction > 0
-        self.holding = _holding(robot.model)
+        self.holding = holding(robot.model)
         self.changes = 0
         self.held: list[Array] = []  # friction of what sticks, at each stage
         self.set(np.zeros(self.n), np.zeros(self.n, dtype=bool))

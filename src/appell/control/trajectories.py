@@ -18,6 +18,8 @@ from appell.robot import Array, Numbers
 
 Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]
 
+_LONGEST = 1e30  # s: its seventh power, and that of its inverse, are still numbers
+
 
 def ramp(
     q0: Numbers, q1: Numbers, duration: float | None = None, *, speed: Numbers | None = None
@@ -144,6 +146,11 @@ def _polynomial(
 ) -> Trajectory:
     start, end = ends(name, q0, q1)
     T, n = number(f"{name}: duration", duration), len(start)
+    if not 1 / _LONGEST <= T <= _LONGEST:
+        raise InputError(
+            f"{name}: duration = {T:g} s, with which its accelerations are no numbers any more; "
+            f"expected {1 / _LONGEST:g} to {_LONGEST:g} s."
+        )
     at_ends = [np.array([start, end])]
     for order, pair in enumerate(derivatives):
         what = ("v0", "v1", "a0", "a1")[2 * order : 2 * order + 2] or ("jerk", "jerk")

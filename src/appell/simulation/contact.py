@@ -142,8 +142,12 @@ def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
         found = [*own, *(_placed(model, name, at) for name, at in points.items())]
     elif isinstance(points, str):
         found = [_point(model, points)]
-    else:
+    elif isinstance(points, Sequence):
         found = [_point(model, name) for name in points]
+    else:
+        raise InputError(
+            f"points = {points!r}; expected names of links, or {{name: (link, (x, y, z))}}."
+        )
     places: dict[tuple[int, Vector], Point] = {}
     for point in found:
         places.setdefault((point.body, point.s), point)

@@ -13,19 +13,20 @@ import scipy.integrate
 
 from appell.errors import InputError
 from appell.robot import Robot
-from appell.simulation.contact import Contacts
+from appell.simulation.contact import Contacts, State
 from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
 from appell.simulation.flow import flow
-from appell.simulation.hold import Holder, LetGo, Modes
+from appell.simulation.hold import STILL, Holder, Indices, LetGo, Modes
 from appell.simulation.impact import Impact, audit, jump, recorded
 from appell.simulation.least import Contradiction, Paradox
 from appell.simulation.path import Piece, step_taken
 from appell.simulation.run import Run, normalised
-from appell.simulation.settle import settle
+from appell.simulation.settle import least_change, settle
 from appell.simulation.torques import BadTorque, Torque
 
 Array = npt.NDArray[np.floating[Any]]
 
+_CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
 _AT_ONCE = 1000  # impacts and changes of mode without any time between them
 _PATIENCE = 10  # after so many, a force or speed that rounding makes negative is let pass
 
@@ -69,7 +70,7 @@ class Flight:
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, v, reactions
         self.impacts: list[Impact] = []
         self.recent: deque[float] = deque(maxlen=o.max_impacts + 1)  # impacts
-        self.changes: deque[float] = deque(maxlen=10 * o.max_impacts + 1)  # and all events
+        self.changes: deque[float] = deque(maxlen=_CHANGES)  # events without an impact
         self.modes = Modes()
         self.residuals = {"penetration": 0.0, "quaternion": 0.0}
         self.at_once = self.steps = 0
@@ -108,7 +109,7 @@ class Flight:
         let_go = LetGo()
         try:
             while self.t < until:
-                before = self.t
+                before, struck = self.t, len(self.impacts)
                 self._touch(let_go)
                 let_go = self._until_event(until, show)
                 self.at_once = 0 if self.t > before else self.at_once + 1
@@ -117,11 +118,12 @@ class Flight:
                         f"contacts open and close endlessly at {self.t:.6g} s; the forces there "
                         "have no solution that lasts"
                     )
-                self.changes.append(self.t)
-                if self._crowded(self.changes):
+                if len(self.impacts) == struck:
+                    self.changes.append(self.t)
+                if self._crowded(self.changes, _MOMENT):
                     raise Stopped(
-                        f"more than 10 max_impacts = {10 * self.options.max_impacts} events within "
-                        f"a second, at {self.t:.6g} s"
+                        f"contacts changed between rest and motion {_CHANGES} times in "
+                        f"{_MOMENT} s, at {self.t:.6g} s; looser rtol and atol may lead past it"
                     )
         except BadTorque as problem:
             raise Stopped(str(problem)) from problem
@@ -228,7 +230,12 @@ class Flight:
                 let_go = LetGo()
             else:
                 raise Stopped(f"impacts at {self.t:.6g} s do not end: {self.impacts[-1]}")
-        self.q, self.v, self.modes = settle(self.holder, self.t, self.q, self.v, let_go)
+        try:
+            settled = settle(self.holder, self.t, self.q, self.v, let_go)
+        except Paradox:
+            self._jam()
+            settled = settle(self.holder, self.t, self.q, self.v, LetGo())
+        self.q, self.v, self.modes = settled
         self._keep(changed=True)
 
     def _strike(self) -> bool:
@@ -245,25 +252,39 @@ class Flight:
             if flat(c.slope[k], self.slopes[k]):
                 raise Degenerate(int(k), self.t)
         e = np.where(c.rate[taking] < -slow, self.options.restitution[taking], 0.0)
+        self._change(c, taking, e, self.v)
+        return True
+
+    def _jam(self) -> None:
+        """An impact of sliding contacts that do not approach: where no finite force holds them
+        (Painleve's paradox), impulses stop the slide (Genot and Brogliato 1999)."""
+        c = self.contacts.at(self.q, self.v)
+        touching = np.flatnonzero(c.gap <= self.options.gap)
+        slow = max(self.holder.slowest(c, touching, self.t, self.q, self.v), STILL)
+        taking = touching[c.rate[touching] <= slow]
+        # Impulses of zero would do, but for the least approach.
         M = self.robot.mass_matrix(self.q)
-        done = jump(
-            self.contacts, c, taking, M, self.v, e, self.options.mu[taking], self.options.law
-        )
+        approach = least_change(M, c.J[taking], -c.rate[taking] - STILL)
+        self._change(c, taking, np.zeros(len(taking)), self.v + approach)
+
+    def _change(self, c: State, taking: Indices, e: Array, v: Array) -> None:
+        """Speeds v changed by an impact of some contacts, with its record."""
+        M = self.robot.mass_matrix(self.q)
+        done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)
         impact = recorded(self.contacts, c, taking, self.t, self.v, done)
         audit(impact, float(0.5 * self.v @ M @ self.v), self.options.law)
         self.impacts.append(impact)
         self.v = done.v
         self.recent.append(self.t)
-        if self._crowded(self.recent):
+        if self._crowded(self.recent, 1.0):
             raise Stopped(
                 f"more than max_impacts = {self.options.max_impacts} within a second, at "
                 f"{self.t:.6g} s"
             )
-        return True
 
-    def _crowded(self, times: deque[float]) -> bool:
-        """Whether a full list of events spans less than a second."""
-        return len(times) == times.maxlen and self.t - times[0] < 1.0
+    def _crowded(self, times: deque[float], within: float) -> bool:
+        """Whether a full list of events spans less than a time."""
+        return len(times) == times.maxlen and self.t - times[0] < within
 
     # What is kept
 

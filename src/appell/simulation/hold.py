@@ -41,7 +41,7 @@ NONE: Indices = np.empty(0, dtype=np.intp)
 class Modes:
     """What holds, sticks and slides, from one event to the next. Contacts go by number."""
 
-    closed: Indices = field(default_factory=lambda: NONE)  # hold, none repeating another
+    closed: Indices = field(default_factory=lambda: NONE)  # hold
     carried: Indices = field(default_factory=lambda: NONE)  # held by the closed ones
     loose: Indices = field(default_factory=lambda: NONE)  # touch, without force
     leaving: Indices = field(default_factory=lambda: NONE)  # touch, and move away
@@ -130,7 +130,7 @@ class Holder:
         if modes.guess is None:
             f = np.linalg.solve(A, b)
         else:
-            f = modes.guess + np.linalg.lstsq(A, b - A @ modes.guess, rcond=1e-11)[0]
+            f = modes.guess + np.linalg.lstsq(A, b - A @ modes.guess, rcond=1e-7)[0]
         n, s = len(modes.closed), len(modes.stuck)
         return Forces(dq, a + X @ f, f[:n], f[n : n + 2 * s].reshape(s, 2), f[n + 2 * s :])
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.simulation.contact import Contacts, State
-from appell.simulation.least import Friction, least, with_friction
+from appell.simulation.least import Friction, Paradox, least, with_friction
 
 Array = npt.NDArray[np.floating[Any]]
 Indices = npt.NDArray[np.intp]
@@ -119,10 +119,15 @@ def _rubbed(U: Array, before: Array, units: Sequence[Friction], e: Array, law: s
     if law == "newton":
         target = before.copy()
         target[:n] *= 1 + e
-        return with_friction(W, target, normals, units, low)
-    compression = with_friction(W, before, normals, units, low)
+        try:
+            return with_friction(W, target, normals, units, low)[0]
+        except Paradox:  # friction wedges a contact, and no impulse makes it rebound
+            return with_friction(W, before, normals, units, low)[0]
+    compression = with_friction(W, before, normals, units, low)[0]
     low[:n] = e * compression[:n]
-    return compression + with_friction(W, before + W @ compression, normals, units, low)
+    after = before + W @ compression
+    after[np.abs(after) <= 1e-9 * np.abs(before).max()] = 0.0  # stopped, but for rounding
+    return compression + with_friction(W, after, normals, units, low)[0]
 
 
 def friction_rows(

@@ -20,6 +20,12 @@ from appell.simulation.lemke import lemke
 
 Array = npt.NDArray[np.floating[Any]]
 
+# Contacts give way by this part of what they resist: those that repeat others then share loads as
+# springs would, instead of one of them taking all it can.
+_SOFT = 1e-7
+_ROUGH = 1e-4  # an error that contacts almost repeating each other may leave
+_STEPS = 50  # of Newton's method
+_SWEEPS = 300
 _TIGHT = 1e-11  # of the largest demand: below it a demand is met exactly
 _DIRECTIONS: dict[int, list[tuple[float, ...]]] = {
     0: [],
@@ -102,21 +108,27 @@ class Friction(NamedTuple):
 
 def with_friction(
     W: Array, w: Array, normals: Sequence[int], units: Sequence[Friction], low: Array
-) -> Array:
-    """p with y = W p + w such that, at normals, p >= low and y >= 0 and one of them is equal;
-    at friction, |p| within its bound and against y.
+) -> tuple[Array, Array]:
+    """p and y = W p + w such that, at normals, p >= low and y >= 0 and one of them is equal;
+    at friction, |p| within its bound and, where y is not zero, at it and against y.
 
     With the circle of friction's directions replaced by eight of them this is a linear
-    complementarity problem (Stewart and Trinkle 1996). Its solution tells what is open, sticks
-    and slides; the equations of that are then solved, with the directions turned to where they
-    belong.
+    complementarity problem (Stewart and Trinkle 1996); Newton's method leads from its solution
+    to that of the circle, to 1e-6 or better, if need be after sweeps through
+    the contacts. Paradox, where there is none.
     """
-    p = _by_lemke(W, w, normals, units, low)
-    for turns in (20, 0):
-        exact = _solved(W, w, normals, units, low, p, turns)
-        if exact is not None:
-            return exact
-    return p
+    soft = W + _SOFT * np.trace(W) / max(len(W), 1) * np.eye(len(W))
+    p = _by_lemke(soft, w, normals, units, low)
+    law = _Coulomb(W, w, list(normals), units, low)
+    for _ in range(2):
+        y = soft @ p + w
+        found = law.exact(p, y)
+        if found is not None:
+            return found, W @ found + w
+        p = law.swept(p, soft)
+    if law.error(p, W @ p + w) > _ROUGH:
+        raise Paradox
+    return p, soft @ p + w
 
 
 def _by_lemke(
@@ -165,89 +177,75 @@ def _bound(p: Array, unit: Friction) -> float:
     return unit.mu * float(p[unit.normal]) if unit.normal is not None else unit.bound
 
 
-def _solved(
-    W: Array,
-    w: Array,
-    normals: Sequence[int],
-    units: Sequence[Friction],
-    low: Array,
-    p: Array,
-    turns: int,
-) -> Array | None:
-    """The exact solution with what p leaves open, lets stick and lets slide, if it is one. In
-    space, directions of slides are turned towards y by so many repetitions."""
-    closed = [k for k in normals if p[k] > low[k]]
-    whither: dict[int, Array] = {}  # of units that slide
-    sticking: list[int] = []
-    y, small = W @ p + w, 1e-9 * float(np.abs(w).max())
-    for i, unit in enumerate(units):
-        force, along = p[list(unit.rows)], y[list(unit.rows)]
-        size, speed = float(np.linalg.norm(force)), float(np.linalg.norm(along))
-        if unit.sliding is not None:
-            whither[i] = unit.sliding
-        elif speed > small:
-            whither[i] = along / speed
-        elif size < _bound(p, unit) * (1 - 1e-7):
-            sticking.append(i)
-        elif size > 0:
-            whither[i] = -force / size
-    for _ in range(turns + 1):
-        exact = _equations(W, w, units, low, closed, sticking, whither, p)
-        y = W @ exact + w
-        turned = False
-        for i, d in whither.items():
-            rows = list(units[i].rows)
-            along = y[rows]
-            across = np.linalg.norm(along - d * (d @ along))
-            if turns and units[i].sliding is None and across > small:
-                wanted = along / np.linalg.norm(W[np.ix_(rows, rows)]) - exact[rows]
-                whither[i] = wanted / np.linalg.norm(wanted)
-                turned = True
-        if not turned:
-            break
-    little = 1e-9 * float(np.abs(exact).max(initial=0.0))
-    opened = [k for k in normals if k not in closed]
-    kept = (
-        all(exact[k] >= low[k] - little for k in closed)
-        and all(y[k] >= -small for k in opened)
-        and all(
-            np.linalg.norm(exact[list(units[i].rows)]) <= _bound(exact, units[i]) + little
-            for i in sticking
-        )
-        and all(
-            d @ y[list(units[i].rows)] >= -small
-            for i, d in whither.items()
-            if units[i].sliding is None
-        )
-        and float(np.abs(y[closed]).max(initial=0.0)) <= small
-    )
-    return exact if kept and not turned else None
+class _Coulomb:
+    """The laws of contact as equations: p is what the law makes of p - r y (Alart and Curnier
+    1991)."""
 
+    def __init__(
+        self, W: Array, w: Array, normals: list[int], units: Sequence[Friction], low: Array
+    ) -> None:
+        self.W, self.w, self.normals, self.units, self.low = W, w, normals, units, low
+        self.r = np.ones(len(w))  # in p per y
+        for rows in [*([k] for k in normals), *(u.rows for u in units)]:
+            size = float(np.trace(W[np.ix_(rows, rows)]))
+            self.r[list(rows)] = len(rows) / size if size > 0 else 1.0
+        self.scale = float(np.abs([*self.r * w, *low]).max(initial=0.0)) or 1.0
 
-def _equations(
-    W: Array,
-    w: Array,
-    units: Sequence[Friction],
-    low: Array,
-    closed: list[int],
-    sticking: list[int],
-    whither: dict[int, Array],
-    p: Array,
-) -> Array:
-    """The nearest to p with y = 0 at what is closed and what sticks; these give the others."""
-    free = [*closed, *(row for i in sticking for row in units[i].rows)]
-    to_p = np.zeros((len(w), len(free)))
-    to_p[free, range(len(free))] = 1.0
-    given = low.copy()
-    given[closed] = 0.0
-    for i, d in whither.items():
-        unit, rows = units[i], list(units[i].rows)
-        if unit.normal is None:
-            given[rows] = -unit.bound * d
-        elif unit.normal in closed:
-            to_p[rows, closed.index(unit.normal)] = -unit.mu * d
-        else:
-            given[rows] = -unit.mu * low[unit.normal] * d
-    A, b = W[free] @ to_p, -(W[free] @ given + w[free])
-    near = p[free]
-    return to_p @ (near + np.linalg.lstsq(A, b - A @ near, rcond=1e-11)[0]) + given
+    def exact(self, p: Array, y: Array) -> Array | None:
+        """The solution by Newton's method from a p and y near it; None if it leads nowhere.
+        Where forces are not unique the step is the shortest."""
+        best, least = None, 10 * _SOFT
+        for _ in range(_STEPS):
+            wrong, slope = self._wrong(p, y)
+            error = float(np.abs(wrong).max(initial=0.0)) / self.scale
+            if best is not None and error >= least / 2:
+                return best
+            if error < least and np.array_equal(y, self.W @ p + self.w):
+                best, least = p, error
+            p = p - np.linalg.lstsq(slope, wrong, rcond=_SOFT)[0]
+            y = self.W @ p + self.w
+        return best
+
+    def error(self, p: Array, y: Array) -> float:
+        """The largest wrong, as a part of what stops the largest w, or of what is given."""
+        return float(np.abs(self._wrong(p, y)[0]).max(initial=0.0)) / self.scale
+
+    def swept(self, p: Array, soft: Array) -> Array:
+        """p after each contact in turn has followed its law, many times: slow, but it arrives."""
+        p, W, r = p.copy(), soft, self.r
+        for _ in range(_SWEEPS):
+            for k in self.normals:
+                p[k] = max(p[k] - r[k] * float(W[k] @ p + self.w[k]), self.low[k])
+            for unit in self.units:
+                rows, bound = list(unit.rows), max(_bound(p, unit), 0.0)
+                aim = p[rows] - 0.7 * r[rows] * (W[rows] @ p + self.w[rows])
+                size = float(np.linalg.norm(aim))
+                if unit.sliding is not None:
+                    p[rows] = -bound * unit.sliding
+                else:
+                    p[rows] = aim if size <= bound else aim * (bound / size)
+        return p
+
+    def _wrong(self, p: Array, y: Array) -> tuple[Array, Array]:
+        """By how much each p breaks its law, and the derivative of that to p."""
+        W, r, aim = self.W, self.r, p - self.r * y
+        wrong, slope = np.zeros_like(p), np.eye(len(p))
+        for k in self.normals:
+            if aim[k] > self.low[k]:
+                wrong[k], slope[k] = r[k] * y[k], r[k] * W[k]
+            else:
+                wrong[k] = p[k] - self.low[k]
+        for unit in self.units:
+            rows, bound = list(unit.rows), _bound(p, unit)
+            size = float(np.linalg.norm(aim[rows]))
+            if unit.sliding is None and size <= bound:
+                wrong[rows], slope[rows] = r[rows] * y[rows], r[rows, None] * W[rows]
+                continue
+            d = aim[rows] / size if unit.sliding is None else -unit.sliding
+            wrong[rows] = p[rows] - bound * d
+            if unit.normal is not None:
+                slope[rows, unit.normal] -= unit.mu * d
+            if unit.sliding is None:
+                turn = (np.eye(len(rows)) - np.outer(d, d)) * max(bound, 0.0) / size
+                slope[rows] -= turn @ (np.eye(len(p))[rows] - r[rows, None] * W[rows])
+        return wrong, slope

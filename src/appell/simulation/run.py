@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from appell.constraints.keep import picture, save_arrays
 from appell.errors import InputError
 from appell.robot import Robot
 from appell.simulation.impact import Impact, impact_from_json, impact_to_json
@@ -53,7 +54,10 @@ class Run:
 
     def __call__(self, t: npt.ArrayLike) -> tuple[Array, Array]:
         """q and v at a time, or at many: (..., nq) and (..., nv). At an impact, after it."""
-        times = np.asarray(t, dtype=float)
+        try:
+            times = np.asarray(t, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"run({t!r}): expected a time in s, or an array of them.") from None
         first, last = self.t[0], self.t[-1]
         if not ((times >= first) & (times <= last)).all():
             raise InputError(f"run({t!r}): the run goes from {first:g} s to {last:g} s.")
@@ -88,9 +92,6 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to an .npz file; :func:`load_run` reads it."""
-        target = Path(path)
-        if target.suffix != ".npz":
-            target = target.with_name(target.name + ".npz")
         facts = {
             "format": _FORMAT,
             "impacts": [impact_to_json(x) for x in self.impacts],
@@ -99,21 +100,21 @@ class Run:
             "stopped": self.stopped,
         }
         width = self.q.shape[1] + self.v.shape[1]
-        np.savez_compressed(
-            target,
-            t=self.t, q=self.q, v=self.v, tau=self.tau, kinetic=self.kinetic,
-            potential=self.potential, reactions=self.reactions,
-            times=np.array([(p.start, p.full, p.end) for p in self.pieces]).reshape(-1, 3),
-            nodes=np.array([p.y for p in self.pieces]).reshape(-1, 8, width),
-            facts=np.array(json.dumps(facts)),
-        )  # fmt: skip
-        return target
+        arrays = {
+            "t": self.t, "q": self.q, "v": self.v, "tau": self.tau, "kinetic": self.kinetic,
+            "potential": self.potential, "reactions": self.reactions,
+            "times": np.array([(p.start, p.full, p.end) for p in self.pieces]).reshape(-1, 3),
+            "nodes": np.array([p.y for p in self.pieces]).reshape(-1, 8, width),
+            "facts": np.array(json.dumps(facts)),
+        }  # fmt: skip
+        return save_arrays(path, arrays)
 
     def plot(self) -> Figure:
         """A Matplotlib figure: coordinates, speeds and energies over time, impacts marked."""
-        from appell.simulation.picture import picture
-
-        return picture(self)
+        t = np.linspace(self.t[0], self.t[-1], 1000)
+        energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
+        marks = [impact.time for impact in self.impacts[:100]]
+        return picture(t, *self(t), self.t, energies, marks)
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:

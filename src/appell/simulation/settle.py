@@ -55,7 +55,8 @@ def settle(
     if len(near):
         c = holder.contacts.at(q, v)
     modes = _held(holder, c, M, t, q, v, begin, let_go, leaving)
-    return q, v, replace(modes, slack=max(STILL, 4 * left))
+    spatial = any(len(begin.across[k][0]) == 2 for k in modes.sliding)
+    return q, v, replace(modes, slack=max(1e-3 * CREEP if spatial else STILL, 4 * left))
 
 
 def _beginning(holder: Holder, c: State | None, v: Array, near: Indices, slow: float) -> _Beginning:
@@ -85,18 +86,18 @@ def _brought_to_rest(
     if c is not None and len(begin.near):
         J, inside = c.J[begin.near], np.minimum(c.gap[begin.near], 0.0)
         if inside.any():
-            small = _least_change(M, J, -inside)
+            small = least_change(M, J, -inside)
             q = q + holder.motion(q, small, np.zeros_like(v))[0]
         rows.append(J)
         rows += [begin.across[k][1] for k in begin.rubbing if k not in begin.whither]
     R = np.vstack(rows)
     if not len(R):
         return q, v, 0.0
-    v = v + _least_change(M, R, -(R @ v))
+    v = v + least_change(M, R, -(R @ v))
     return q, v, float(np.abs(R @ v).max())
 
 
-def _least_change(M: Array, R: Array, wanted: Array) -> Array:
+def least_change(M: Array, R: Array, wanted: Array) -> Array:
     """The x of least x M x with R x = wanted, as nearly as rows that repeat others allow."""
     X = np.linalg.solve(M, R.T)
     return X @ np.linalg.lstsq(R @ X, wanted, rcond=1e-11)[0]
@@ -126,13 +127,16 @@ def _held(
     else:
         x, p = least(U, wanted)
         spare = U.T @ x - wanted
-    # What does not open holds; first what is pressed, then what others do not already carry.
+    # What does not open holds: what is pressed, and of the others what those do not carry.
     tight = _TIGHT * np.abs(wanted).max(initial=0.0) + 1e-12
-    held = [i for i in range(len(near)) if spare[i] <= tight]
+    pressed = p > 1e-6 * p.max(initial=0.0)
+    held = [i for i in range(len(near)) if pressed[i] or spare[i] <= tight]
     held.sort(key=lambda i: p[i] <= 0)
-    chosen = _independent(U, [i for i in held if near[i] not in let_go.released])
+    able = [i for i in held if near[i] not in let_go.released]
+    alone = _independent(U, able)
+    chosen = [i for i in able if i in alone or pressed[i]]
     carried = [
-        i for i in held if i not in chosen and len(_independent(U, [*chosen, i])) == len(chosen)
+        i for i in held if i not in chosen and len(_independent(U, [*alone, i])) == len(alone)
     ]
     free = [i for i in range(len(near)) if i not in chosen and i not in carried]
     modes = Modes(
@@ -141,6 +145,7 @@ def _held(
         loose=near[free],
         leaving=leaving,
         turning=begin.signs if begin.signs.any() else None,
+        guess=p[chosen] if len(chosen) > len(alone) else None,
     )
     return rubs.completed(modes, p[chosen]) if rubs else modes
 
@@ -180,8 +185,7 @@ class _Rubbing:
         U = np.linalg.solve(L, np.vstack(rows).T)
         W, w = U.T @ U, np.concatenate(free)
         self.small = _TIGHT * np.abs(w).max(initial=0.0) + 1e-12
-        self.p = with_friction(W, w, range(len(J)), self.units, np.zeros(at))
-        self.y = W @ self.p + w
+        self.p, self.y = with_friction(W, w, range(len(J)), self.units, np.zeros(at))
         self.normal, self.spare = self.p[: len(J)], self.y[: len(J)]
 
     def completed(self, modes: Modes, pressing: Array) -> Modes:
@@ -224,7 +228,7 @@ class _Rubbing:
         size = float(np.linalg.norm(force))
         of = friction.normal
         bound = friction.bound if of is None else friction.mu * float(self.p[of])
-        if slipping and size >= bound * (1 - 1e-6) and size > 0:
+        if size >= bound * (1 - (1e-6 if slipping else 1e-9)) and size > 0:
             return -force / size
         return unit(a) if np.linalg.norm(a) > self.small else None
 

@@ -7,7 +7,7 @@ speeds, the contacts that last are found anew, and integration starts again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,11 +68,23 @@ def simulate(
     systems, with tolerances ``rtol`` and ``atol``. More than ``max_impacts`` within a second of
     motion, or ``max_steps`` in all, stop the run. One that stops early, or is interrupted from the
     keyboard, keeps its data and says why in ``stopped``; ``resume`` carries it on.
+
+    A closed robot moves as by its own ``simulate``, and gives that run; it knows no walls.
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate({robot!r}): expected a Robot; appell.load gives one.")
     if isinstance(robot, ClosedRobot):
-        raise InputError(f"'{robot.name}' is closed: it has robot.simulate(q0, v0, until=...).")
+        if resume is not None or method != "DOP853" or not isinstance(walls, Sized) or len(walls):
+            raise InputError(
+                f"'{robot.name}' is closed: it moves without walls, by DOP853, and from a start; "
+                "leave out walls, method and resume."
+            )
+        same = {"friction": friction, "rtol": rtol, "atol": atol, "max_step": max_step}
+        start = () if q0 is None else q0
+        moved: Run = robot.simulate(start, v0, until=until, torque=torque, **same)
+        return moved
+    if resume is not None and not isinstance(resume, Run):
+        raise InputError(f"simulate: resume = {resume!r}; expected a Run to carry on.")
     start = 0.0 if resume is None else float(resume.t[-1])
     until = _time(until, start)
     q, v = _start(robot, q0, v0, resume)

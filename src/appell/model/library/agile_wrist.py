@@ -64,6 +64,11 @@ def agile_wrist(
             first, second, _angles("lam", lam), _angles("eta", eta), strict=True
         )
     ]
+    if len({(x.alpha1, x.alpha2, x.lam % (2 * pi), x.eta % (2 * pi)) for x in limbs}) < 3:
+        raise ModelError(
+            f"agile_wrist: lam = {lam!r} and eta = {eta!r} put two limbs in the same place, where "
+            "they cannot hold the platform; give each limb its own."
+        )
     wrist = Wrist(
         name="agile_wrist",
         limbs=(limbs[0], limbs[1], limbs[2]),
