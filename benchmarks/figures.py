@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.exported import stepping
 from benchmarks.measure import spread
 
 STATES, CALLS = 20_000, 1_000
@@ -41,7 +43,7 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     appell.set_threads(1)
-    for jobs in ([_flight()], *_closed(), *_control()):
+    for jobs in ([_flight()], *_closed(), *_control(), *_identify()):
         taken: list[list[float]] = [[] for _ in jobs]
         for job in jobs:
             job.run()  # compiles
@@ -144,10 +146,63 @@ def _control() -> Iterator[list[Job]]:
 
     note = "one state from Python; 3 ms in Lee 1982, 0.225 and 0.061 ms in Valera 2003"
     yield [Job("computed torque of the PUMA", often, CALLS, note)]
+    exported = stepping(law, one, 100 * CALLS)
+    if exported is not None:
+        note = "exported C, one step; 0.225 and 0.061 ms in Valera 2003"
+        yield [Job("computed torque of the PUMA", exported, 100 * CALLS, note)]
     poses = puma.forward_kinematics(draw.uniform(-1, 1, (STATES, 6)))
     solve = appell.control.closed_form(puma)
     what, note = "closed-form inverse kinematics of the PUMA", "a pose, all eight branches"
     yield [Job(what, partial(solve, poses), STATES, note)]
+
+
+def _identify() -> Iterator[Job]:
+    """The regressor in blocks that stay in a core's cache, as a fit takes them, beside Pinocchio's
+    in a loop; and a whole fit."""
+    import appell
+    from appell.identify.entries import entries as entries_of
+
+    puma = appell.load("puma560")
+    draw = np.random.default_rng(0)
+    block, blocks = 512, 40
+    q, v, a = draw.uniform(-3, 3, (3, block, 6))
+    Y = np.empty((block, 6, 60))
+
+    def ours() -> None:
+        for _ in range(blocks):
+            puma.regressor(q, v, a, out=Y)
+
+    yield "regressor of the PUMA", ours, block * blocks, f"a state, in blocks of {block}"
+    base = appell.identify.base_parameters(puma)
+    entries = entries_of(puma, base.columns, friction=False, rotors=False).of
+
+    def of_base() -> None:
+        for _ in range(blocks):
+            entries(q, v, a)
+
+    note = f"a state, in blocks of {block}, the entries that are not zero"
+    yield f"regressor of the PUMA's {base.count} base parameters", of_base, block * blocks, note
+    with suppress(ImportError):
+        from benchmarks.peers.pinocchio import Pinocchio
+
+        peer = Pinocchio()
+        model = peer.model(puma.model)
+        data, call = model.createData(), peer.pin.computeJointTorqueRegressor
+
+        def theirs() -> None:
+            for k in range(block):
+                Y[k] = call(model, data, q[k], v[k], a[k])
+
+        theirs()
+        assert np.allclose(Y, puma.regressor(q, v, a))
+        note = f"a state, computeJointTorqueRegressor of Pinocchio {peer.version} in a loop"
+        yield "regressor of the PUMA", theirs, block, note
+    samples = 100_000
+    states = draw.uniform(-1, 1, (3, samples, 6))
+    tau = puma.inverse_dynamics(*states)
+    what = "fit of 48 base parameters of the PUMA"
+    note = f"{samples:,} samples, one thread; memory of a few blocks"
+    yield what, lambda: appell.identify.fit(puma, *states, tau, friction=True), 1, note
 
 
 if __name__ == "__main__":

@@ -23,15 +23,15 @@ _HOMES = {
     "ModelError": "appell.errors",
 }
 
-_MODULES = ("constraints", "control", "papers", "simulation", "walls")
+_MODULES = ("constraints", "control", "export", "identify", "papers", "simulation", "walls")
 
 __all__ = [
-    "AppellError", "InputError", "ModelError", "Robot", "close", "constraints", "control", "load",
-    "papers", "set_threads", "simulate", "simulation", "walls",
+    "AppellError", "InputError", "ModelError", "Robot", "close", "constraints", "control", "export",
+    "identify", "load", "papers", "set_threads", "simulate", "simulation", "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from appell import constraints, control, papers, simulation, walls
+    from appell import constraints, control, export, identify, papers, simulation, walls
     from appell.compile.threads import set_threads
     from appell.constraints.close import close
     from appell.errors import AppellError, InputError, ModelError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile import kernel, llvm
+from appell.compile import kernel, plan
 
 
 def results(robot: appell.Robot, dtype: str) -> list[np.ndarray]:
@@ -36,8 +36,7 @@ def test_the_number_of_lanes_does_not_matter(monkeypatch, dtype, lanes):
 def test_cutting_a_tape_into_functions_does_not_matter(monkeypatch):
     model = appell.load("random_tree", n=7, seed=4).model
     whole = results(appell.Robot(model), "float64")
-    monkeypatch.setattr(llvm, "_PART", 40)
-    monkeypatch.setattr(llvm, "_WINDOWS", 3)
+    monkeypatch.setattr(plan, "LENGTH", 40)
+    monkeypatch.setattr(plan, "WINDOWS", 3)
     for x, y in zip(results(appell.Robot(model), "float64"), whole, strict=True):
-        # Products and sums on both sides of a cut are not fused.
-        np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * np.abs(y).max())
+        np.testing.assert_array_equal(x, y)

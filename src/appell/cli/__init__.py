@@ -1,6 +1,15 @@
 """The command ``appell``, a file for each thing that it does."""
 
-from appell.cli import reproduce, robots, run  # noqa: F401  (each adds its commands)
+from appell.cli import (  # noqa: F401  (each adds its commands)
+    control,
+    control_teach,
+    control_trials,
+    export,
+    identify,
+    reproduce,
+    robots,
+    run,
+)
 from appell.cli.app import app
 
 __all__ = ["app", "main"]

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_COTANGENT = 2.414213562373095  # of pi/8
-_QUARTER = {  # pi/4 in two parts
+COTANGENT = 2.414213562373095  # of pi/8
+QUARTER = {  # pi/4 in two parts
     "double": (0.7853981633974483, 3.061616997868383e-17),
     "float": (0.785398185253143310546875, -2.185569500093121e-8),
 }
-_ATAN = {
+ATAN = {
     "double": (
         -3.33333333333329318027e-01, 1.99999999998764832476e-01, -1.42857142725034663711e-01,
         1.11111104054623557880e-01, -9.09088713343650656196e-02, 7.69187620504482999495e-02,
@@ -72,7 +72,7 @@ def arctangent(body: Any, y: str, x: str) -> str:
     shorter = new(f"select {some} {higher}, {V} {width}, {V} {height}")
 
     # Two infinities are beyond tan(pi/8), as NaN is "less" here; two zeros are not.
-    limit = fma(shorter, splat(-_COTANGENT), longer)
+    limit = fma(shorter, splat(-COTANGENT), longer)
     beyond = mask(new(f"fcmp ult {V} {limit}, zeroinitializer"))
     above = new(f"fsub {V} {shorter}, {where(beyond, longer)}")
     below = new(f"fadd {V} {longer}, {where(beyond, shorter)}")
@@ -80,7 +80,7 @@ def arctangent(body: Any, y: str, x: str) -> str:
     t = where(unequal, new(f"fdiv {V} {above}, {below}"))
     z = new(f"fmul {V} {t}, {t}")
     zz = new(f"fmul {V} {z}, {z}")
-    even, odd = (horner(zz, _ATAN[T][k::2]) for k in (0, 1))  # two chains beside each other
+    even, odd = (horner(zz, ATAN[T][k::2]) for k in (0, 1))  # two chains beside each other
     angle = fma(new(f"fmul {V} {t}, {z}"), fma(odd, z, even), t)
 
     # pi/2 - angle where the point is steep, then pi - angle where it is left: angle changes its
@@ -91,6 +91,6 @@ def arctangent(body: Any, y: str, x: str) -> str:
     m = new(f"fadd {V} {signed(where(flat, splat(1.0)), steep_sign)}, {splat(1.0)}")
     m = new(f"fsub {V} {splat(2.0)}, {signed(m, left_sign)}")
     angle = signed(angle, new(f"xor {I} {steep_sign}, {left_sign}"))
-    high, low = _QUARTER[T]
+    high, low = QUARTER[T]
     angle = fma(m, splat(high), fma(m, splat(low), angle))
     return signed(angle, new(f"and {I} {bits(y)}, {sign_bit}"))

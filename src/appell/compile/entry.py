@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 _NEW_ARRAY = 93  # PyArray_New's place in NumPy's table of functions
 _FASTCALL = 0x80
-_TABLE = ("array", "dtype", "new", "otherwise", "vectorcall", "num", "functions")
+_TABLE = ("array", "dtype", "new", "otherwise", "vectorcall", "num")
 
 # Offsets in an ndarray object: type, data, number of axes, shape, dtype, flags.
 _TYPE, _DATA, _AXES, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
@@ -62,21 +62,19 @@ def entry(
     address: int,
     name: str,
     dtype: np.dtype[Any],
-    data: Any,
     otherwise: Callable[..., Any],
     owner: Any,
 ) -> Any:
     """The compiled function ``call`` as a Python function that keeps its owner alive, and what
     the owner must keep in turn."""
     api = ctypes.pythonapi
-    table = (ctypes.c_void_p * 7)(
+    table = (ctypes.c_void_p * 6)(
         id(np.ndarray),
         id(dtype),
         numpy_function("_ARRAY_API", _NEW_ARRAY),
         id(otherwise),
         ctypes.cast(api.PyObject_Vectorcall, ctypes.c_void_p).value,
         dtype.num,
-        ctypes.addressof(data),
     )
     make_capsule = api.PyCapsule_New
     make_capsule.restype = ctypes.py_object
@@ -87,7 +85,7 @@ def entry(
     make_function.restype = ctypes.py_object
     make_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     function = make_function(ctypes.addressof(method), capsule, owner)
-    return function, (table, method, otherwise, dtype, data)
+    return function, (table, method, otherwise, dtype)
 
 
 def emit_call(tape: Tape, real: Any, lanes: int) -> str:
@@ -140,7 +138,7 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
         "  %none = icmp eq ptr %y, null",
         "  br i1 %none, label %failed, label %compute",
         "compute:",
-        f"  call void @body({', '.join(rows)}, ptr %functions)",
+        f"  call void @body({', '.join(rows)})",
         f"  %target.at = getelementptr i8, ptr %y, i64 {_DATA}",
         "  %target = load ptr, ptr %target.at",
         f"  call void @copy(ptr %target, ptr %buffer{last}, i64 {prod(result)})",

@@ -11,7 +11,7 @@ import numpy as np
 from appell.compile import cache
 from appell.compile.entry import available, entry
 from appell.compile.gufunc import core, gufunc
-from appell.compile.native import c_functions, compile_module, lanes, load, machine
+from appell.compile.native import clearing, compile_module, fuses, lanes, load, machine
 from appell.compile.threads import in_threads
 from appell.errors import InputError
 
@@ -38,8 +38,9 @@ class Kernel:
         doc: str = "",
         origin: tuple[Any, ...] | None = None,
     ) -> None:
-        self.name, self.dtype = name, np.dtype(dtype)
+        self.name, self.dtype, self.doc = name, np.dtype(dtype), doc
         self.inputs = dict(inputs)
+        self._record = record
         self.origin = origin  # the function and arguments that make it again
         self.defaults = dict(defaults or {})
         for values in self.defaults.values():
@@ -57,7 +58,7 @@ class Kernel:
         self._deep = any(len(shape) > 2 for shape in self.outputs.values())
         self._addresses, self._engine = load(header["entries"], code)
         self._ufunc, self._alive = gufunc(
-            self._addresses["loop"], c_functions(), dtype, list(self.inputs.values()),
+            self._addresses["loop"], clearing(), dtype, list(self.inputs.values()),
             [core(shape) for shape in self.outputs.values()], name, doc,
         )  # fmt: skip
         self.seconds_to_compile = perf_counter() - start
@@ -66,6 +67,10 @@ class Kernel:
         if self.origin is None:
             raise TypeError("only the kernels of a robot can be pickled")
         return self.origin
+
+    def tape(self) -> Any:
+        """The equation's tape, recorded again: what is kept between runs is code only."""
+        return self._record()
 
     def bare(self, *arguments: Any) -> Any:
         """The same without checks and threads, for arrays; outputs have at most two axes."""
@@ -76,9 +81,7 @@ class Kernel:
         state of this kernel's dtype goes to ``otherwise``."""
         if not self._addresses["call"] or not available():
             return otherwise
-        function, kept = entry(
-            self._addresses["call"], self.name, self.dtype, c_functions(), otherwise, self
-        )
+        function, kept = entry(self._addresses["call"], self.name, self.dtype, otherwise, self)
         self._alive = (self._alive, kept)
         return function
 
@@ -205,7 +208,9 @@ def _expected(shape: Shape) -> str:
 
 
 def _compile(tape: Any, dtype: str) -> tuple[dict[str, Any], bytes]:
+    from appell.compile.fuse import fused
     from appell.compile.llvm import emit
 
-    entries, code = compile_module(emit(tape, dtype, lanes(dtype)))
+    steps = fused(tape) if fuses() else tape
+    entries, code = compile_module(emit(steps, dtype, lanes(dtype)))
     return {"outputs": tape.outputs, "steps": len(tape), "entries": entries}, code

@@ -2,28 +2,27 @@
 
 ``body`` computes ``lanes`` states whose rows lie one after another in memory, as
 users have them, (N, n) in C order; rows are turned into lanes, four by four, in
-registers. A long tape is cut into several functions, one after another, which leave
-each other values in a small memory: the time to compile it then grows with its
-length and not with its square.
+registers. A long tape is cut into several functions (:mod:`appell.compile.plan`).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import Any
 
 from appell.compile.arctangent import arctangent
 from appell.compile.entry import emit_call
 from appell.compile.loop import emit_loop
-from appell.compile.tape import Step, Tape
-from appell.compile.trigonometry import Trigonometry, far_function
+from appell.compile.plan import Plan, Window
+from appell.compile.reduction import far_functions
+from appell.compile.tape import FUSED, Tape
+from appell.compile.trigonometry import Trigonometry
 
 _OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
 _INTRINSICS = {"sqrt": "sqrt", "abs": "fabs"}
-_PART, _WINDOWS = 800, 60  # steps in a function, and windows of four outputs
 
 
 @dataclass(frozen=True)
@@ -48,30 +47,54 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
     """The module's text; it defines ``loop`` and, where there is one result, ``call``."""
     real = FLOATS[dtype]
     parts = [
-        _Body(tape, real, lanes).text(),
+        _body(tape, real, lanes),
         emit_loop(tape, real, lanes),
         emit_call(tape, real, lanes),
-        far_function(real.name, lanes),
-        _declarations(real, lanes),
     ]
+    return "\n".join(parts)
+
+
+def emit_function(
+    tape: Tape, dtype: str, name: str, constants: Mapping[str, Any], length: int
+) -> str:
+    """The text of a module with a C function of this name, for one state, cut into functions of
+    that length, and arrays of constants."""
+    real = FLOATS[dtype]
+    pointers = [f"%i{k}" for k in range(len(tape.inputs))]
+    pointers += [f"%o{k}" for k in range(len(tape.outputs))]
+    listed = ", ".join(f"ptr {x}" for x in pointers)
+    parts = [
+        _body(tape, real, 1, length),
+        f"define void @{name}({listed}) nounwind {{\n  call void @body({listed})\n  ret void\n}}",
+    ]
+    for label, values in constants.items():
+        numbers = ", ".join(f"{real.name} {real.constant(x)}" for x in values)
+        kind = f"[{len(values)} x {real.name}]"
+        parts.append(f"@{label} = constant {kind} [{numbers}], align {real.size}")
+    return "\n".join(parts)
+
+
+def _body(tape: Tape, real: Float, lanes: int, length: int | None = None) -> str:
+    parts = [_Body(tape, real, lanes, length).text(), _declarations(real, lanes)]
+    if tape.counts["sin"] or tape.counts["cos"]:
+        parts.append(far_functions(real, lanes))
     return "\n".join(parts)
 
 
 class _Body:
     """Writes the function ``body``, value by value."""
 
-    def __init__(self, tape: Tape, real: Float, lanes: int) -> None:
+    def __init__(self, tape: Tape, real: Float, lanes: int, length: int | None) -> None:
         self.tape, self.real, self.lanes = tape, real, lanes
         self.vector = f"<{lanes} x {real.name}>"
         self.align = lanes * real.size
         self.constants: dict[str, int] = {}
-        self.plan = _Plan(tape)
+        self.plan = Plan(tape, length)
         self.fresh = 0
 
     def text(self) -> str:
         operands = [f"ptr noalias readonly %i{k}" for k in range(len(self.tape.inputs))]
         operands += [f"ptr noalias %o{k}" for k in range(len(self.tape.outputs))]
-        operands.append("ptr %functions")
         signature = ", ".join(operands)
         if len(self.plan.parts) == 1:
             whole = self.part(0, f"@body({signature})")
@@ -85,7 +108,7 @@ class _Body:
             [
                 self.pool(),
                 *parts,
-                f"define internal void @body({signature}) noinline {{",
+                f"define internal void @body({signature}) noinline nounwind {{",
                 f"  %kept = alloca [{self.plan.room} x {self.vector}], align {self.align}",
                 *(f"  call void @part{k}({arguments}, ptr %kept)" for k in range(len(parts))),
                 "  ret void\n}",
@@ -98,12 +121,12 @@ class _Body:
         self.names: dict[int, str] = {}
         self.loaded: dict[tuple[int, int], str] = {}
         self.trigonometry = Trigonometry(self)
-        self.lines.append(f"define internal void {signature} noinline {{")
+        self.lines.append(f"define internal void {signature} noinline nounwind {{")
         self.lines.append("entry:")
         for place in self.plan.before_angles if number == 0 else ():
             self.step(place)
         if number == 0:
-            self.trigonometry.group(self.plan.angles, self.unread())
+            self.trigonometry.group(self.plan.angles, self.tape.unread())
         for place in self.plan.parts[number]:
             self.step(place)
         for window in self.plan.windows[number]:
@@ -164,7 +187,9 @@ class _Body:
         op, a, b = self.tape.steps[place]
         V = self.vector
         if op in _OPERATORS:
-            return self.new(f"{_OPERATORS[op]} contract {V} {self.value(a)}, {self.value(b)}")
+            return self.new(f"{_OPERATORS[op]} {V} {self.value(a)}, {self.value(b)}")
+        if op in FUSED:
+            return self.fused(op, *(self.value(x) for x in (*a, b)))
         if op == "neg":
             return self.new(f"fneg {V} {self.value(a)}")
         if op == "inv":
@@ -180,6 +205,15 @@ class _Body:
         function = f"@llvm.{_INTRINSICS[op]}.v{self.lanes}{self.real.suffix}"
         return self.new(f"call {V} {function}({V} {self.value(a)})")
 
+    def fused(self, op: str, x: str, y: str, c: str) -> str:
+        V = self.vector
+        if op == "fnma":
+            x = self.new(f"fneg {V} {x}")
+        if op == "fms":
+            c = self.new(f"fneg {V} {c}")
+        function = f"@llvm.fma.v{self.lanes}{self.real.suffix}"
+        return self.new(f"call {V} {function}({V} {x}, {V} {y}, {V} {c})")
+
     def sign(self, x: str) -> str:
         """-1 or 1, or x itself where it is zero or no number."""
         V = self.vector
@@ -190,25 +224,23 @@ class _Body:
         some = self.new(f"fcmp one {V} {x}, zeroinitializer")
         return self.new(f"select <{self.lanes} x i1> {some}, {V} {one}, {V} {x}")
 
-    def unread(self) -> list[tuple[int, int]]:
-        """Inputs that no output depends on: NaN there must not pass unseen."""
-        read = {(s.a, s.b) for s in self.tape.steps if s.op == "input"}
-        return [
-            (k, j)
-            for k, shape in enumerate(self.tape.inputs.values())
-            for j in range(prod(shape))
-            if (k, j) not in read
-        ]
-
     def input(self, operand: int, element: int) -> str:
         """One element of a row, over the lanes; its neighbours are loaded with it."""
         if (operand, element) not in self.loaded:
             width = prod(list(self.tape.inputs.values())[operand])
-            if width < 4:
+            if self.lanes == 1:
+                self.load_one(operand, element)
+            elif width < 4:
                 self.load_narrow(operand, width)
             else:
                 self.load_window(operand, width, min(element // 4 * 4, width - 4))
         return self.loaded[operand, element]
+
+    def load_one(self, operand: int, element: int) -> None:
+        at = self.at(f"%i{operand}", element)
+        self.loaded[operand, element] = self.new(
+            f"load {self.vector}, ptr {at}, align {self.real.size}"
+        )
 
     def load_narrow(self, operand: int, width: int) -> None:
         n = self.lanes * width
@@ -231,7 +263,7 @@ class _Body:
         for j, column in enumerate(columns):
             self.loaded.setdefault((operand, first + j), self.joined(column))
 
-    def store(self, window: _Window) -> None:
+    def store(self, window: Window) -> None:
         """Up to four elements of an output's rows, from their values over the lanes."""
         operand, width, first, places = window
         T, size = self.real.name, self.real.size
@@ -239,10 +271,10 @@ class _Body:
         if width == 1:
             self.lines.append(f"  store {self.vector} {values[0]}, ptr %o{operand}, align {size}")
             return
-        if width < 4:
+        if width < 4 or self.lanes == 1:
             for lane in range(self.lanes):
                 for j, x in enumerate(values):
-                    at = self.at(f"%o{operand}", lane * width + j)
+                    at = self.at(f"%o{operand}", lane * width + first + j)
                     one = self.new(f"extractelement {self.vector} {x}, i32 {lane}")
                     self.lines.append(f"  store {T} {one}, ptr {at}, align {size}")
             return
@@ -288,110 +320,6 @@ class _Body:
         return self.new(f"shufflevector {kind} {x}, {kind} {y}, <{len(mask)} x i32> <{chosen}>")
 
 
-class _Window(NamedTuple):
-    """Elements of an output's row that are written together."""
-
-    operand: int
-    width: int  # of the row
-    first: int
-    places: Sequence[int]
-
-
-class _Plan:
-    """Which function computes what, and where values wait that another one needs."""
-
-    def __init__(self, tape: Tape) -> None:
-        levels = _trig_levels(tape.steps)
-        early = [k for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1]
-        self.angles = list(dict.fromkeys(tape.steps[k].a for k in early))
-        self.before_angles = _cone(tape.steps, self.angles)
-        done = {*self.before_angles, *early}
-        later = [k for k in range(len(tape.steps)) if k not in done]
-        cuts = range(0, max(len(later), 1), _PART)
-        self.parts = [later[k : k + _PART] for k in cuts]
-        self.parts[0] = [*early, *self.parts[0]]
-        home = {place: n for n, part in enumerate(self.parts) for place in part}
-        home |= dict.fromkeys(self.before_angles, 0)
-        self.windows: list[list[_Window]] = [[] for _ in self.parts]
-        last_use = dict(home)
-        for window in _windows(tape):
-            at = self._assign(window, max(home[place] for place in window.places))
-            for place in window.places:
-                last_use[place] = max(last_use[place], at)
-        for place, (op, a, b) in enumerate(tape.steps):
-            for used in (a, b) if op not in ("constant", "input") else ():
-                if used is not None:
-                    last_use[used] = max(last_use[used], home[place])
-        self.slots, self.room = self._slots(tape, home, last_use)
-
-    def _assign(self, window: _Window, earliest: int) -> int:
-        """Let the first function write a window that can and is not full."""
-        at = earliest
-        while len(self.windows[at]) >= _WINDOWS:
-            at += 1
-            if at == len(self.parts):
-                self.parts.append([])
-                self.windows.append([])
-        self.windows[at].append(window)
-        return at
-
-    def _slots(
-        self, tape: Tape, home: dict[int, int], last_use: dict[int, int]
-    ) -> tuple[dict[int, int], int]:
-        """A place in memory for each value that outlives its function; they are used again."""
-        slots: dict[int, int] = {}
-        free: list[int] = []
-        ending: list[list[int]] = [[] for _ in self.parts]
-        room = 0
-        for number in range(len(self.parts)):
-            places = self.parts[number] if number else [*self.before_angles, *self.parts[0]]
-            for place in places:
-                if tape.steps[place].op in ("constant", "input") or last_use[place] == number:
-                    continue
-                slots[place] = free.pop() if free else room
-                room += slots[place] == room
-                ending[last_use[place]].append(slots[place])
-            free += ending[number]
-        return slots, room
-
-
-def _windows(tape: Tape) -> Iterator[_Window]:
-    """Outputs in groups of four neighbours."""
-    for k, (shape, places) in enumerate(zip(tape.outputs.values(), tape.results, strict=True)):
-        width = prod(shape)
-        for start in range(0, width, 4):
-            first = max(0, min(start, width - 4))
-            yield _Window(k, width, first, places[first : first + 4])
-
-
-def _trig_levels(steps: Sequence[Step]) -> list[int]:
-    """How many sines and cosines stand on the longest way to each step."""
-    levels: list[int] = []
-    for op, a, b in steps:
-        if op in ("constant", "input"):
-            levels.append(0)
-            continue
-        level = levels[a] if b is None else max(levels[a], levels[b])
-        levels.append(level + (op in ("sin", "cos")))
-    return levels
-
-
-def _cone(steps: Sequence[Step], places: Sequence[int]) -> list[int]:
-    """Everything the places are computed from, and themselves, in order."""
-    needed, stack = set(), list(places)
-    while stack:
-        place = stack.pop()
-        if place in needed:
-            continue
-        needed.add(place)
-        op, a, b = steps[place]
-        if op not in ("constant", "input"):
-            stack.append(a)
-            if b is not None:
-                stack.append(b)
-    return sorted(needed)
-
-
 def _declarations(real: Float, lanes: int) -> str:
     V, suffix = f"<{lanes} x {real.name}>", f"v{lanes}{real.suffix}"
     unary = ["sqrt", "fabs"]
@@ -400,5 +328,7 @@ def _declarations(real: Float, lanes: int) -> str:
             f"declare {V} @llvm.fma.{suffix}({V}, {V}, {V})",
             f"declare {V} @llvm.copysign.{suffix}({V}, {V})",
             *(f"declare {V} @llvm.{f}.{suffix}({V})" for f in unary),
+            '!0 = !{!"branch_weights", i32 1, i32 10000}',
+            "!1 = !{}",
         ]
     )

@@ -102,7 +102,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"  %full = icmp sge i64 %left, {lanes}",
             f"  %count = select i1 %full, i64 {lanes}, i64 %left",
             *work,
-            f"  call void @body({rows}, ptr %data)",
+            f"  call void @body({rows})",
             *after,
             "  br label %latch",
             "latch:",
@@ -110,8 +110,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             "  br label %loop",
             "exit:",
             # Lanes that are thrown away raise flags: NumPy is not to warn of them.
-            "  %clear.at = getelementptr ptr, ptr %data, i64 2",
-            "  %clear = load ptr, ptr %clear.at",
+            "  %clear = load ptr, ptr %data",
             f"  call i32 %clear(i32 {_ALL_EXCEPTIONS})",
             "  ret void",
             "}",

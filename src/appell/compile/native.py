@@ -48,6 +48,11 @@ def lanes(dtype: str) -> int:
     return max(4, width // np.dtype(dtype).itemsize)
 
 
+def fuses() -> bool:
+    """Whether the processor multiplies and adds in one instruction."""
+    return platform.machine().lower() in ("aarch64", "arm64") or "+fma" in _host()[1].split(",")
+
+
 def compile_module(text: str) -> tuple[dict[str, int] | None, bytes]:
     """Machine code of a module of LLVM IR: an image with its entries, or else an object file."""
     import llvmlite.binding as llvm
@@ -74,16 +79,13 @@ def load(entries: dict[str, int] | None, code: bytes) -> tuple[dict[str, int], A
 
 
 @cache
-def c_functions() -> Any:
-    """The C library's sin, cos and feclearexcept, in the table that kernels find them by."""
+def clearing() -> Any:
+    """The C library's feclearexcept, in the table that loops find it by."""
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-    if not hasattr(library, "sin"):
+    if not hasattr(library, "feclearexcept"):
         library = ctypes.CDLL("libm.so.6")
-    addresses = [
-        ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-        for name in ("sin", "cos", "feclearexcept")
-    ]
-    return (ctypes.c_void_p * 3)(*addresses)
+    address = ctypes.cast(library.feclearexcept, ctypes.c_void_p).value
+    return (ctypes.c_void_p * 1)(address)
 
 
 def _target_machine() -> Any:

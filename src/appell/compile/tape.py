@@ -8,21 +8,42 @@ dropped. Counting and every emitter read this one form.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 Shape = tuple[int, ...]
 
 
+FUSED = ("fma", "fms", "fnma")  # x y + c, x y - c and c - x y, rounded once
+
+
 class Step(NamedTuple):
     """One operation. ``a`` and ``b`` are places of earlier steps; for a constant ``a`` is its
-    value, for an input ``a`` and ``b`` are its number and element."""
+    value, for an input ``a`` and ``b`` are its number and element; for a fused one ``a`` is the
+    pair of places that are multiplied."""
 
     op: str
     a: Any
     b: Any = None
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """The places that it reads."""
+        if self.op in ("constant", "input"):
+            return ()
+        if self.op in FUSED:
+            return (*self.a, self.b)
+        return (self.a,) if self.b is None else (self.a, self.b)
+
+    def moved(self, to: Mapping[int, int]) -> Step:
+        """The same operation, of places that have moved."""
+        if self.op in ("constant", "input"):
+            return self
+        a = tuple(to[x] for x in self.a) if self.op in FUSED else to[self.a]
+        return Step(self.op, a, None if self.b is None else to[self.b])
 
 
 @dataclass(frozen=True)
@@ -60,7 +81,7 @@ class Tape:
                 work[target] = builder.apply(op, *arguments)
         zero = builder.constant(0.0)
         filled = [[zero if place < 0 else place for place in row] for row in results]
-        steps, kept = _reachable(builder.steps, filled)
+        steps, kept = reachable(builder.steps, filled)
         return cls(inputs, outputs, steps, kept)
 
     def side_by_side(self) -> Tape:
@@ -68,12 +89,22 @@ class Tape:
         that do not need each other run beside each other. It pays where chains are long and
         few values wait."""
         ready: list[int] = []
-        for op, a, b in self.steps:
-            after = () if op in ("constant", "input") else (a,) if b is None else (a, b)
-            ready.append(max((ready[k] for k in after), default=0) + _CYCLES.get(op, 4))
+        for step in self.steps:
+            after = max((ready[k] for k in step.operands), default=0)
+            ready.append(after + _CYCLES.get(step.op, 4))
         order = sorted(range(len(ready)), key=lambda k: ready[k] - _CYCLES.get(self.steps[k].op, 4))
-        steps, results = _moved(self.steps, order, self.results)
+        steps, results = moved(self.steps, order, self.results)
         return Tape(self.inputs, self.outputs, steps, results)
+
+    def unread(self) -> list[tuple[int, int]]:
+        """Inputs that no output depends on: NaN there must not pass unseen."""
+        read = {(s.a, s.b) for s in self.steps if s.op == "input"}
+        return [
+            (k, j)
+            for k, shape in enumerate(self.inputs.values())
+            for j in range(prod(shape))
+            if (k, j) not in read
+        ]
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -110,36 +141,30 @@ def _places(sparsity: Any) -> list[int]:
     return list(sparsity.row())
 
 
-def _reachable(
-    steps: list[Step], results: list[list[int]]
+def reachable(
+    steps: Sequence[Step], results: Sequence[Sequence[int]]
 ) -> tuple[tuple[Step, ...], tuple[tuple[int, ...], ...]]:
     needed = [False] * len(steps)
     for row in results:
         for place in row:
             needed[place] = True
     for place in reversed(range(len(steps))):
-        op, a, b = steps[place]
-        if needed[place] and op not in ("constant", "input"):
-            needed[a] = True
-            if b is not None:
-                needed[b] = True
-    return _moved(steps, [place for place in range(len(steps)) if needed[place]], results)
+        for used in steps[place].operands if needed[place] else ():
+            needed[used] = True
+    return moved(steps, [place for place in range(len(steps)) if needed[place]], results)
 
 
-def _moved(
+def moved(
     steps: Sequence[Step], order: Sequence[int], results: Sequence[Sequence[int]]
 ) -> tuple[tuple[Step, ...], tuple[tuple[int, ...], ...]]:
     """Steps in another order, without those that are not in it."""
     kept: list[Step] = []
-    moved: dict[int, int] = {}
+    to: dict[int, int] = {}
     for place in order:
-        step = steps[place]
-        op, a, b = step
-        if op not in ("constant", "input"):
-            step = Step(op, moved[a], None if b is None else moved[b])
-        moved[place] = len(kept)
+        step = steps[place].moved(to)
+        to[place] = len(kept)
         kept.append(step)
-    return tuple(kept), tuple(tuple(moved[p] for p in row) for row in results)
+    return tuple(kept), tuple(tuple(to[p] for p in row) for row in results)
 
 
 class _Builder:

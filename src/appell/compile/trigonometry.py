@@ -4,8 +4,9 @@ The angle is reduced by multiples of pi/2 in three parts with fused
 multiply-adds: the first step is exact, and the others leave an error below one
 unit in the last place of what remains, however near the angle is to a multiple.
 The polynomials are the minimax ones of the C library fdlibm (Sun, 1993) and, in
-single precision, of Cephes (Moshier, 1989). Beyond FAR the C library answers, lane
-by lane; so few states are there that one test for a whole group of angles is enough.
+single precision, of Cephes (Moshier, 1989). Beyond FAR :mod:`appell.compile.reduction`
+answers, lane by lane; so few states are there that one test for a whole group of angles is
+enough.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from typing import Any
 
 FAR = {"double": 2.0**30, "float": 2.0**16}
 
-_TWO_OVER_PI = 0.63661977236758134308
-_MAGIC = {"double": 6755399441055744.0, "float": 12582912.0}  # adding it rounds to a whole number
-_PARTS = {
+TWO_OVER_PI = 0.63661977236758134308
+MAGIC = {"double": 6755399441055744.0, "float": 12582912.0}  # adding it rounds to a whole number
+PARTS = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "float": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512451e-15),
 }
-_SIN = {
+SIN = {
     "double": (
         -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
         2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
     ),
     "float": (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
 }  # fmt: skip
-_COS = {
+COS = {
     "double": (
         4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
         -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
@@ -55,9 +56,9 @@ class Trigonometry:
         far = [self.far(body.value(a)) for a in angles]
         spoiled = [body.input(*place) for place in unread]
         spoiled = [body.new(f"fsub {V} {x}, {x}") for x in spoiled]
-        far += [body.new(f"fcmp uno {V} {x}, {x}") for x in spoiled]
+        no_number = [body.new(f"fcmp uno {V} {x}, {x}") for x in spoiled]
         some = far[0]
-        for other in far[1:]:
+        for other in (*far[1:], *no_number):
             some = body.new(f"or <{lanes} x i1> {some}, {other}")
         bits = body.new(f"bitcast <{lanes} x i1> {some} to i{lanes}")
         rare = body.new(f"icmp ne i{lanes} {bits}, 0")
@@ -68,12 +69,10 @@ class Trigonometry:
         body.lines.append(f"trig{g}.far:")
         mended = []
         for a, (s, c) in zip(angles, near, strict=True):
-            both = body.new(
-                f"call {{{V}, {V}}} @far({V} {body.value(a)}, {V} {s}, {V} {c}, ptr %functions)"
-            )
+            both = body.new(f"call {{{V}, {V}}} @far({V} {body.value(a)}, {V} {s}, {V} {c})")
             pair = [body.new(f"extractvalue {{{V}, {V}}} {both}, {i}") for i in (0, 1)]
-            for x in spoiled:
-                pair = [body.new(f"fadd {V} {p}, {x}") for p in pair]
+            for x, none in zip(spoiled, no_number, strict=True):
+                pair = [body.new(f"select <{lanes} x i1> {none}, {V} {x}, {V} {p}") for p in pair]
             mended.append(pair)
         body.lines.append(f"  br label %trig{g}.end")
         body.lines.append(f"trig{g}.end:")
@@ -92,12 +91,12 @@ class Trigonometry:
         def integer(k: int) -> str:
             return f"splat (i{bits} {k})"
 
-        turns = new(f"{fma}({V} {x}, {V} {splat(_TWO_OVER_PI)}, {V} {splat(_MAGIC[T])})")
+        turns = new(f"{fma}({V} {x}, {V} {splat(TWO_OVER_PI)}, {V} {splat(MAGIC[T])})")
         quadrant = new(f"bitcast {V} {turns} to {I}")
-        k = new(f"fsub {V} {turns}, {splat(_MAGIC[T])}")
+        k = new(f"fsub {V} {turns}, {splat(MAGIC[T])}")
         minus_k = new(f"fneg {V} {k}")
         r = x
-        for part in _PARTS[T]:
+        for part in PARTS[T]:
             r = new(f"{fma}({V} {minus_k}, {V} {splat(part)}, {V} {r})")
         z = new(f"fmul {V} {r}, {r}")
 
@@ -108,10 +107,10 @@ class Trigonometry:
             return value
 
         rz = new(f"fmul {V} {r}, {z}")
-        s = new(f"{fma}({V} {rz}, {V} {polynomial(_SIN[T])}, {V} {r})")
+        s = new(f"{fma}({V} {rz}, {V} {polynomial(SIN[T])}, {V} {r})")
         zz = new(f"fmul {V} {z}, {z}")
         half = new(f"{fma}({V} {z}, {V} {splat(-0.5)}, {V} {splat(1.0)})")
-        c = new(f"{fma}({V} {zz}, {V} {polynomial(_COS[T])}, {V} {half})")
+        c = new(f"{fma}({V} {zz}, {V} {polynomial(COS[T])}, {V} {half})")
 
         odd = new(f"and {I} {quadrant}, {integer(1)}")
         swap = new(f"icmp ne {I} {odd}, zeroinitializer")
@@ -131,55 +130,3 @@ class Trigonometry:
         body, V = self.body, self.body.vector
         size = body.new(f"call {V} @llvm.fabs.v{body.lanes}{body.real.suffix}({V} {x})")
         return body.new(f"fcmp ogt {V} {size}, {body.splat(FAR[body.real.name])}")
-
-
-def far_function(T: str, lanes: int) -> str:
-    """Sine and cosine by the C library in the lanes whose angle is beyond FAR."""
-    V = f"<{lanes} x {T}>"
-    limit = {"double": "0x41D0000000000000", "float": "0x40F0000000000000"}[T]
-    widen = (
-        ["%wide = fpext float %x to double"] if T == "float" else ["%wide = fadd double %x, 0.0"]
-    )
-    narrow = (
-        ["%sn = fptrunc double %sd to float", "%cn = fptrunc double %cd to float"]
-        if T == "float"
-        else ["%sn = fadd double %sd, 0.0", "%cn = fadd double %cd, 0.0"]
-    )
-    steps = "\n  ".join([*widen, "%sd = call double %sin(double %wide)",
-                         "%cd = call double %cos(double %wide)", *narrow])  # fmt: skip
-    return f"""
-define internal {{{V}, {V}}} @far({V} %angle, {V} %s, {V} %c, ptr %functions)
-    noinline cold {{
-entry:
-  %sin = load ptr, ptr %functions
-  %cos.at = getelementptr ptr, ptr %functions, i64 1
-  %cos = load ptr, ptr %cos.at
-  br label %lane
-lane:
-  %i = phi i32 [0, %entry], [%i.next, %next]
-  %s.i = phi {V} [%s, %entry], [%s.next, %next]
-  %c.i = phi {V} [%c, %entry], [%c.next, %next]
-  %x = extractelement {V} %angle, i32 %i
-  %below = fsub {T} 0.0, {limit}
-  %low = fcmp olt {T} %x, %below
-  %high = fcmp ogt {T} %x, {limit}
-  %is = or i1 %low, %high
-  br i1 %is, label %ask, label %next
-ask:
-  {steps}
-  %s.new = insertelement {V} %s.i, {T} %sn, i32 %i
-  %c.new = insertelement {V} %c.i, {T} %cn, i32 %i
-  br label %next
-next:
-  %s.next = phi {V} [%s.i, %lane], [%s.new, %ask]
-  %c.next = phi {V} [%c.i, %lane], [%c.new, %ask]
-  %i.next = add i32 %i, 1
-  %done = icmp eq i32 %i.next, {lanes}
-  br i1 %done, label %exit, label %lane
-exit:
-  %one = insertvalue {{{V}, {V}}} undef, {V} %s.next, 0
-  %both = insertvalue {{{V}, {V}}} %one, {V} %c.next, 1
-  ret {{{V}, {V}}} %both
-}}
-!0 = !{{!"branch_weights", i32 1, i32 10000}}
-!1 = !{{}}"""

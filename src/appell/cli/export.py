@@ -1,0 +1,130 @@
+"""``appell export``: an equation or a law as C or object code for a controller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from appell.cli.app import app
+from appell.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from appell.export import Exported
+
+
+@app.command()
+def export(
+    robot: Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")],
+    quantity: Annotated[
+        str | None, typer.Argument(help="What to compute; without it, inverse_dynamics.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The folder to make; without it, the function's name.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option(help="c, aarch64, cortex-m7, riscv64, riscv32, x86-64, an LLVM triple.")
+    ] = "c",
+    cpu: Annotated[str, typer.Option(help="The processor, as LLVM names it, of a triple.")] = "",
+    features: Annotated[str, typer.Option(help="Its features, such as +f,+d.")] = "",
+    law: Annotated[
+        str | None, typer.Option(help="A law of control, such as ComputedTorque.")
+    ] = None,
+    gain: Annotated[
+        list[str] | None, typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3.")
+    ] = None,
+    kp: Annotated[str | None, typer.Option(help="The same as --gain kp=...")] = None,
+    kv: Annotated[str | None, typer.Option(help="The same as --gain kv=...")] = None,
+    gains_as_inputs: Annotated[
+        bool, typer.Option("--gains-as-inputs", help="Gains are inputs, not numbers in the code.")
+    ] = False,
+    formulation: Annotated[str | None, typer.Option(help="Which equation.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Of which link, for kinematics.")] = None,
+    dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
+    name: Annotated[str | None, typer.Option(help="The function's name.")] = None,
+) -> None:
+    """Write an equation or a law as dependency-free C99, or as object code, for a controller."""
+    from rich.console import Console
+
+    from appell import export as exports
+    from appell.errors import InputError
+    from appell.library import load
+
+    what: Any = load(robot)
+    given = [*(gain or []), *(f"{x}={y}" for x, y in (("kp", kp), ("kv", kv)) if y is not None)]
+    if law is not None:
+        what = _law(law, what, given)
+    elif given or gains_as_inputs:
+        raise InputError("gains go with --law.")
+    if target == "c" and (cpu or features):
+        raise InputError("--cpu and --features go with a --target that is an LLVM triple.")
+    options: dict[str, Any] = {
+        "formulation": formulation,
+        "frame": frame,
+        "gains": gains_as_inputs or None,
+    }
+    chosen = {key: value for key, value in options.items() if value is not None}
+    label = name or exports.usual_name(what, quantity)
+    place = output or Path(label)
+    chosen |= {"name": label, "dtype": dtype}
+    with Console(stderr=True).status(f"{label}: recording, compiling"):
+        if target == "c":
+            made = exports.c(what, place, quantity, **chosen)
+        else:
+            chosen |= {"target": target, "cpu": cpu, "features": features}
+            made = exports.object(what, place, quantity, **chosen)
+    for path in made.files:
+        typer.echo(path)
+    typer.echo(f"{made.operations}. Stack: at most {made.stack} bytes.")
+    if target == "c":
+        _print_times(made)
+
+
+def _law(name: str, robot: Any, given: list[str]) -> Any:
+    from appell import control
+    from appell.errors import InputError
+
+    kinds = {
+        key: kind
+        for key in control.__all__
+        if isinstance(kind := getattr(control, key), type)
+        and issubclass(kind, control.Law)
+        and kind is not control.Law
+    }
+    if name not in kinds:
+        raise InputError(f"no law {name!r}; there are {', '.join(kinds)}.")
+    return kinds[name](robot, **_gains(name, kinds[name].gains, given))
+
+
+def _gains(law: str, known: Any, given: list[str]) -> dict[str, Any]:
+    """Numbers, or lists of them, by their names."""
+    from appell.errors import InputError
+
+    read: dict[str, Any] = {}
+    for text in given:
+        what, _, value = text.partition("=")
+        if what not in known or what in read:
+            problem = "is given twice" if what in read else "is none of its gains"
+            raise InputError(f"{law}: {what!r} {problem}; they are {', '.join(known)}.")
+        try:
+            numbers = [float(x) for x in value.split(",")]
+        except ValueError:
+            raise InputError(
+                f"{law}: {text!r}; expected a number or several, such as {what}=100 or {what}=1,2."
+            ) from None
+        read[what] = numbers if len(numbers) > 1 else numbers[0]
+    return read
+
+
+def _print_times(made: Exported) -> None:
+    """Beside those of the control step in Valera et al. 2003."""
+    from appell.export.timing import PAPER, seconds_per_step
+
+    ours = seconds_per_step(made)
+    if ours is None:
+        typer.echo("There is no C compiler (cc) here to time it with.")
+        return
+    rows = [["this machine, cc -O2", f"{ours * 1e6:.3g}"]]
+    rows += [[f"{where} (Valera 2003)", f"{seconds * 1e6:.3g}"] for where, seconds in PAPER.items()]
+    print_table(["one step", "microseconds"], rows)

@@ -1,0 +1,112 @@
+"""Which function computes which steps of a tape.
+
+A long tape is cut into several functions, one after another, which leave each other values in a
+small memory: the time to compile it then grows with its length and not with its square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+from appell.compile.tape import Step, Tape
+
+LENGTH, WINDOWS = 800, 60  # steps in a function, and windows of four outputs
+
+
+class Window(NamedTuple):
+    """Elements of an output's row that are written together."""
+
+    operand: int
+    width: int  # of the row
+    first: int
+    places: Sequence[int]
+
+
+class Plan:
+    """Which function computes what, and where values wait that another one needs."""
+
+    def __init__(self, tape: Tape, length: int | None = None) -> None:
+        length = length or LENGTH
+        levels = _trig_levels(tape.steps)
+        early = [k for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1]
+        self.angles = list(dict.fromkeys(tape.steps[k].a for k in early))
+        self.before_angles = _cone(tape.steps, self.angles)
+        done = {*self.before_angles, *early}
+        later = [k for k in range(len(tape.steps)) if k not in done]
+        cuts = range(0, max(len(later), 1), length)
+        self.parts = [later[k : k + length] for k in cuts]
+        self.parts[0] = [*early, *self.parts[0]]
+        home = {place: n for n, part in enumerate(self.parts) for place in part}
+        home |= dict.fromkeys(self.before_angles, 0)
+        self.windows: list[list[Window]] = [[] for _ in self.parts]
+        last_use = dict(home)
+        for window in _windows(tape):
+            at = self._assign(window, max(home[place] for place in window.places))
+            for place in window.places:
+                last_use[place] = max(last_use[place], at)
+        for place, step in enumerate(tape.steps):
+            for used in step.operands:
+                last_use[used] = max(last_use[used], home[place])
+        self.slots, self.room = self._slots(tape, home, last_use)
+
+    def _assign(self, window: Window, earliest: int) -> int:
+        """Let the first function write a window that can and is not full."""
+        at = earliest
+        while len(self.windows[at]) >= WINDOWS:
+            at += 1
+            if at == len(self.parts):
+                self.parts.append([])
+                self.windows.append([])
+        self.windows[at].append(window)
+        return at
+
+    def _slots(
+        self, tape: Tape, home: dict[int, int], last_use: dict[int, int]
+    ) -> tuple[dict[int, int], int]:
+        """A place in memory for each value that outlives its function; they are used again."""
+        slots: dict[int, int] = {}
+        free: list[int] = []
+        ending: list[list[int]] = [[] for _ in self.parts]
+        room = 0
+        for number in range(len(self.parts)):
+            places = self.parts[number] if number else [*self.before_angles, *self.parts[0]]
+            for place in places:
+                if tape.steps[place].op in ("constant", "input") or last_use[place] == number:
+                    continue
+                slots[place] = free.pop() if free else room
+                room += slots[place] == room
+                ending[last_use[place]].append(slots[place])
+            free += ending[number]
+        return slots, room
+
+
+def _windows(tape: Tape) -> Iterator[Window]:
+    """Outputs in groups of four neighbours."""
+    for k, (shape, places) in enumerate(zip(tape.outputs.values(), tape.results, strict=True)):
+        width = prod(shape)
+        for start in range(0, width, 4):
+            first = max(0, min(start, width - 4))
+            yield Window(k, width, first, places[first : first + 4])
+
+
+def _trig_levels(steps: Sequence[Step]) -> list[int]:
+    """How many sines and cosines stand on the longest way to each step."""
+    levels: list[int] = []
+    for step in steps:
+        level = max((levels[k] for k in step.operands), default=0)
+        levels.append(level + (step.op in ("sin", "cos")))
+    return levels
+
+
+def _cone(steps: Sequence[Step], places: Sequence[int]) -> list[int]:
+    """Everything the places are computed from, and themselves, in order."""
+    needed, stack = set(), list(places)
+    while stack:
+        place = stack.pop()
+        if place in needed:
+            continue
+        needed.add(place)
+        stack += steps[place].operands
+    return sorted(needed)

@@ -1,0 +1,8 @@
+"""Export: equations and laws as C99, and as object code, for a controller."""
+
+from appell.export.code import Exported, c
+from appell.export.machine import object_code as object  # noqa: A004
+from appell.export.subject import usual_name
+from appell.export.targets import TARGETS
+
+__all__ = ["TARGETS", "Exported", "c", "object", "usual_name"]

@@ -1,0 +1,96 @@
+"""``appell.export.object``: an equation as object code for another processor."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from appell.compile.llvm import emit_function
+from appell.errors import InputError
+from appell.export.body import LENGTH, Body
+from appell.export.code import Exported
+from appell.export.elf import is_elf, undefined
+from appell.export.folder import write
+from appell.export.header import header
+from appell.export.runtime import REALS
+from appell.export.selftest import selftest
+from appell.export.subject import subject
+from appell.export.targets import Target, target_named
+
+
+def object_code(
+    what: Any,
+    folder: str | Path,
+    quantity: str | None = None,
+    *,
+    target: str,
+    cpu: str = "",
+    features: str = "",
+    abi: str = "",
+    name: str | None = None,
+    dtype: Any = None,
+    seed: int = 0,
+    **options: Any,
+) -> Exported:
+    """Write a robot's equation, a law or a kernel as object code (ELF) with header and self-test.
+
+    ``target`` is "aarch64", "cortex-m7", "riscv64", "riscv32", "x86-64", or an LLVM triple, with
+    ``cpu``, ``features`` and ``abi`` as LLVM names them. No compiler is needed. The code refers to
+    nothing outside itself; a processor without the instructions for that is refused. The others
+    are as in :func:`appell.export.c`.
+    """
+    chosen = target_named(target, cpu, features, abi)
+    of = subject(what, quantity, name, dtype, options)
+    text = emit_function(of.tape, of.dtype, of.name, of.constants, LENGTH)
+    code = compiled(text, chosen, target)
+    if not is_elf(code):
+        raise InputError(f"target={target!r}: expected a little-endian processor with ELF files.")
+    missing = undefined(code)
+    if missing:
+        raise InputError(
+            f"target={target!r}: this processor has no instruction for {', '.join(missing)} in "
+            f"{of.dtype}; choose float32, or export C."
+        )
+    stack = Body(of.tape, REALS[of.dtype], of.name).stack
+    made_as = f"Object code for {chosen.cpu or target} ({chosen.triple})."
+    files: dict[str, str | bytes] = {
+        f"{of.name}.h": header(of, stack, made_as),
+        f"{of.name}.o": code,
+        f"{of.name}_test.c": selftest(of, seed),
+    }
+    place = Path(folder)
+    written = write(place, of.name, files)
+    return Exported(of.name, of.dtype, target, place, written, of.operations, stack)
+
+
+def compiled(text: str, target: Target, asked: str) -> bytes:
+    """The object file of a module of LLVM IR."""
+    import llvmlite.binding as llvm
+
+    _initialise()
+    try:
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu,
+            features=target.features,
+            opt=3,
+            reloc=target.reloc,
+            codemodel=target.model,
+            abiname=target.abi,
+        )
+    except RuntimeError as problem:
+        raise InputError(f"target={asked!r}: LLVM does not know it: {problem}") from None
+    module = llvm.parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+@cache
+def _initialise() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()

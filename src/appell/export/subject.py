@@ -1,0 +1,174 @@
+"""What is exported: a robot's equation, a law, or any kernel."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.compile.fuse import fused
+from appell.compile.kernel import Kernel
+from appell.compile.native import fuses
+from appell.control.law import Law
+from appell.errors import InputError
+from appell.recipe import COMPILING
+
+if TYPE_CHECKING:
+    from appell.compile.count import Operations
+    from appell.compile.tape import Tape
+
+USUAL = "inverse_dynamics"
+_STATES = 16
+_LONGEST = 63  # characters of a name
+_WORDS = """auto break case char const continue default do double else enum extern float for goto
+if inline int long register restrict return short signed sizeof static struct switch typedef union
+unsigned void volatile while main"""
+_TAKEN = """INSTRUCTION HAS_FMA FMA_BY_PRAGMA NOINLINE Either Wide arctangent bits_of
+far_sine_cosine fused kept magnitude number_of reduced rounded shifted_left shifted_right sign_of
+sine_cosine split spoiled square_root two_over_pi zeros_before"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An equation under the name of its C function, with arrays of numbers that go with it."""
+
+    name: str
+    about: str
+    kernel: Kernel
+    tape: Tape  # fused
+    operations: Operations
+    constants: dict[str, list[float]]
+
+    @property
+    def dtype(self) -> str:
+        return self.kernel.dtype.name
+
+    def examples(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Random states, and the kernel's results there."""
+        draw = np.random.default_rng(seed)
+        kernel = self.kernel if fuses() else self._fused_kernel()
+        tried = {x: self._drawn(x, shape, draw) for x, shape in kernel.inputs.items()}
+        given = {x: values.astype(self.dtype) for x, values in tried.items()}
+        with np.errstate(all="ignore"):
+            results = kernel(*given.values())
+        many = results if len(kernel.outputs) > 1 else (results,)
+        made = dict(zip(kernel.outputs, many, strict=True))
+        finite = np.ones(len(next(iter(made.values()))), bool)
+        for y in made.values():
+            finite &= np.isfinite(y).reshape(len(y), -1).all(axis=1)
+        chosen = np.argsort(~finite, kind="stable")[:_STATES]
+        return {x: y[chosen] for x, y in given.items()}, {x: y[chosen] for x, y in made.items()}
+
+    def _drawn(self, name: str, shape: tuple[int, ...], draw: np.random.Generator) -> Any:
+        count = 4 * _STATES
+        if name == "period":
+            return draw.uniform(1e-3, 1e-2, (count, *shape))
+        if name in self.kernel.defaults:
+            return self.kernel.defaults[name] * draw.uniform(0.9, 1.1, (count, *shape))
+        return draw.uniform(-2, 2, (count, *shape))
+
+    def _fused_kernel(self) -> Kernel:
+        """Where the processor does not fuse, kernels do not: this one does, slowly."""
+        tape = self.tape
+        return Kernel(
+            self.name,
+            lambda: tape,
+            tape.inputs,
+            tape.outputs,
+            dtype=self.dtype,
+            identity=("fused", tape.steps, tape.results),
+        )
+
+
+def subject(
+    what: Any, quantity: str | None, name: str | None, dtype: Any, options: dict[str, Any]
+) -> Subject:
+    """The equation that is meant, recorded."""
+    from appell.compile.count import count
+
+    kernel, constants = _kernel(what, quantity, dtype, options)
+    label = usual_name(what, quantity) if name is None else c_name(name, given=True)
+    with COMPILING:
+        recorded = kernel.tape()
+    for x in (*recorded.inputs, *recorded.outputs):
+        _refuse_unspeakable("input or output", x)
+    both = set(recorded.inputs) & set(recorded.outputs)
+    if both:
+        raise InputError(f"{label}: {min(both)} is the name of an input and of an output.")
+    return Subject(
+        label,
+        kernel.doc or kernel.name,
+        kernel,
+        fused(recorded),
+        count(recorded),
+        {f"{label}_{x}": values for x, values in constants.items()},
+    )
+
+
+def usual_name(what: Any, quantity: str | None = None) -> str:
+    """The name of the C function if none is given."""
+    if isinstance(what, Kernel):
+        return c_name(what.name, given=False)
+    if isinstance(what, Law):
+        return c_name(f"{what.robot.name}_{type(what).__name__}", given=False)
+    return c_name(f"{what.name}_{quantity or USUAL}", given=False)
+
+
+def _kernel(
+    what: Any, quantity: str | None, dtype: Any, options: dict[str, Any]
+) -> tuple[Kernel, dict[str, list[float]]]:
+    """The kernel, and numbers that go with it."""
+    if isinstance(what, Kernel):
+        if quantity is not None or dtype is not None or options:
+            raise InputError("a kernel is exported as it is; leave out quantity, dtype and others.")
+        return what, _defaults(what)
+    kind = "float64" if dtype is None else dtype
+    if isinstance(what, Law):
+        if quantity is not None:
+            raise InputError(f"quantity={quantity!r}: a law is exported as it is; leave it out.")
+        _only(options, ("gains",), "a law")
+        kernel = what.kernel(dtype=kind, **options)
+        numbers = {"initial": what.initial.tolist()} if what.nstate else {}
+        return kernel, numbers | _defaults(kernel)
+    if not hasattr(what, "kernel"):
+        raise InputError(
+            f"export of {what!r}: expected a robot, a law or a kernel; appell.load gives a robot."
+        )
+    _only(options, ("formulation", "frame", "parameters", "wrt", "regroup"), "a robot")
+    kernel = what.kernel(quantity or USUAL, dtype=kind, **options)
+    return kernel, _defaults(kernel)
+
+
+def _defaults(kernel: Kernel) -> dict[str, list[float]]:
+    return {x: np.ravel(values).tolist() for x, values in kernel.defaults.items()}
+
+
+def _only(options: dict[str, Any], known: tuple[str, ...], whose: str) -> None:
+    for option in options:
+        if option not in known:
+            raise InputError(
+                f"{option}={options[option]!r}: export of {whose} takes {', '.join(known)}."
+            )
+
+
+def c_name(name: str, *, given: bool) -> str:
+    """A name of a C function; one that is not given is made to fit."""
+    made = name if given else re.sub(r"\W", "_", name, flags=re.ASCII)
+    if not given and not re.match(r"[A-Za-z]", made):
+        made = f"robot_{made}"
+    if not given and len(made) > _LONGEST:
+        made = made[:_LONGEST]
+    _refuse_unspeakable("name", made)
+    return made
+
+
+def _refuse_unspeakable(what: str, name: str) -> None:
+    taken = {*_WORDS.split(), *_TAKEN.split()}
+    fits = re.fullmatch(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST - 1}}}", name)
+    if not fits or name in taken or re.fullmatch(r"(x|sin|cos)\d+", name):
+        raise InputError(
+            f"{what}={name!r}: expected a name for C: letters, digits and underscores, "
+            f"{_LONGEST} at most, a letter first; no word of C, and none that the code itself uses."
+        )

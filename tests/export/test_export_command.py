@@ -1,0 +1,71 @@
+"""``appell export``: what it writes, what it prints, how it refuses."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli import app
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, ["export", *arguments])
+
+
+def test_c_of_an_equation_with_its_time_beside_the_papers(command, tmp_path):
+    result = command("puma560", "mass_matrix", "--output", "here")
+    assert result.exit_code == 0, result.output
+    for end in (".h", ".c", "_test.c"):
+        assert (tmp_path / "here" / f"puma560_mass_matrix{end}").exists()
+        assert f"here/puma560_mass_matrix{end}" in result.stdout
+    assert "89 multiplications, 75 additions" in result.stdout
+    assert "bytes" in result.stdout
+    assert "225" in result.stdout
+    assert "61" in result.stdout
+
+
+def test_a_law_with_its_gains(command, tmp_path):
+    result = command(
+        "two_link", "--law", "ComputedTorque", "--kp", "100", "--gain", "kv=20,21",
+        "--dtype", "float32", "--name", "control_step",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    header = (tmp_path / "control_step" / "control_step.h").read_text()
+    assert "const float *qd" in header
+    assert "kv=(20, 21)" in header
+
+
+def test_object_code(command, tmp_path):
+    result = command("two_link", "--target", "cortex-m7")
+    assert result.exit_code == 0, result.output
+    code = tmp_path / "two_link_inverse_dynamics" / "two_link_inverse_dynamics.o"
+    assert code.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_without_a_compiler_there_is_no_time(command, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    result = command("two_link")
+    assert result.exit_code == 0, result.output
+    assert "no C compiler" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["two_link", "--law", "Magic"], ("Magic", "ComputedTorque")),
+        (["two_link", "--law", "ComputedTorque", "--gain", "ki=1"], ("ki", "kp, kv")),
+        (["two_link", "--law", "ComputedTorque", "--kp", "much"], ("much", "number")),
+        (["two_link", "--law", "ComputedTorque", "--kp", "1", "--gain", "kp=2"], ("twice",)),
+        (["two_link", "--kp", "1"], ("--law",)),
+        (["two_link", "--cpu", "cortex-m4"], ("--target",)),
+        (["two_link", "--target", "z80"], ("z80", "riscv64")),
+        (["two_link", "--output", "/proc/none"], ("/proc/none", "another folder")),
+    ],
+)
+def test_refusals(command, arguments, words):
+    result = command(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert all(word in result.stderr for word in words), result.stderr

@@ -1,0 +1,126 @@
+"""What cannot be exported is refused, and nothing is left half written."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import appell
+from appell import export
+from appell.compile.kernel import Kernel
+from appell.compile.record import record
+from appell.export import subject
+from tests.export.compiled_c import STRICT, gcc
+
+
+def two_link() -> appell.Robot:
+    return appell.load("two_link")
+
+
+def odd_kernel(name: str) -> Kernel:
+    """Of an input that is called so."""
+    inputs, outputs = {name: (2,)}, {"y": (1,)}
+    return Kernel("odd", lambda: record(lambda x: [x[0] * x[1]], inputs, outputs), inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "words"),
+    [
+        (lambda: "puma560", {}, ("puma560", "appell.load")),
+        (two_link, {"name": "2fast"}, ("2fast", "letter")),
+        (two_link, {"name": "double"}, ("double", "word of C")),
+        (two_link, {"name": "a b"}, ("a b",)),
+        (two_link, {"name": "fused"}, ("fused", "itself")),
+        (lambda: odd_kernel("x1"), {}, ("x1", "input")),
+        (lambda: odd_kernel("kept"), {}, ("kept", "input")),
+        (two_link, {"quantity": "nonsense"}, ("nonsense", "mass_matrix")),
+        (two_link, {"dtype": "float16"}, ("float16",)),
+        (two_link, {"gains": True}, ("gains", "formulation")),
+        (lambda: two_link().kernel("gravity"), {"dtype": "float32"}, ("as it is",)),
+        (lambda: appell.control.PDGravity(two_link()), {"quantity": "gravity"}, ("law",)),
+        (lambda: appell.control.PDGravity(two_link()), {"frame": "tip"}, ("frame", "gains")),
+    ],
+)
+def test_refusals(tmp_path, what, arguments, words):
+    with pytest.raises(appell.InputError) as refusal:
+        export.c(what(), tmp_path / "out", **arguments)
+    assert all(word in str(refusal.value) for word in words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(appell.InputError, match=r"thesis\.tex"):
+        export.c(two_link(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(appell.InputError, match="is a file"):
+        export.c(two_link(), tmp_path / "thesis.tex")
+
+
+def test_an_export_may_be_repeated(tmp_path):
+    made = export.c(two_link(), tmp_path)
+    (tmp_path / f"{made.name}_test").write_text("what make test leaves")
+    before = made.files[1].read_text()
+    made.files[1].write_text("changed")
+    assert export.c(two_link(), tmp_path).files[1].read_text() == before
+
+
+@pytest.mark.parametrize("existed", [True, False])
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, existed):
+    place = tmp_path / "out"
+    if existed:
+        place.mkdir()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device; make room"):
+        export.c(two_link(), place)
+    assert place.exists() == existed
+    assert not existed or not list(place.iterdir())
+
+
+def test_an_older_export_survives_a_full_disk(tmp_path, monkeypatch):
+    made = export.c(two_link(), tmp_path)
+    before = [path.read_bytes() for path in made.files]
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        export.c(two_link(), tmp_path, seed=1)
+    assert [path.read_bytes() for path in made.files] == before
+    assert len(list(tmp_path.iterdir())) == len(before)
+
+
+def test_a_robot_may_be_called_anything(tmp_path):
+    robot = appell.Robot.from_dh(
+        name="3 links */ int oops; /* \\", convention="modified", alpha=[0], a=[0], d=[0],
+        theta=[0], mass=[1], com=[[0.1, 0, 0]], inertia=[[1, 1, 1]],
+    )  # fmt: skip
+    made = export.c(robot, tmp_path)
+    assert made.name.startswith("robot_3_links")
+    gcc(*STRICT, "-fsyntax-only", str(made.files[1]), str(made.files[2]))
+
+
+def test_processors_that_do_not_fuse_export_the_same(tmp_path, monkeypatch):
+    """Their own kernels round twice; what they export is held to one that rounds once."""
+    here = export.c(two_link(), tmp_path / "here")
+    monkeypatch.setattr(subject, "fuses", lambda: False)
+    there = export.c(two_link(), tmp_path / "there")
+    for a, b in zip(here.files, there.files, strict=True):
+        assert a.read_bytes() == b.read_bytes()
+
+
+def test_the_state_to_start_with_and_gains_are_told(tmp_path):
+    law = appell.control.TrackingIntegral(two_link())
+    made = export.c(law, tmp_path, gains=True)
+    source = (tmp_path / f"{made.name}.c").read_text()
+    assert f"const double {made.name}_initial[{law.nstate}] = {{" in source
+    (line,) = (x for x in source.splitlines() if x.startswith(f"const double {made.name}_kp["))
+    told = [float.fromhex(x) for x in line.partition("{")[2].rstrip("};").split(",")]
+    np.testing.assert_array_equal(told, law.kp)
