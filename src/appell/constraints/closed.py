@@ -36,7 +36,7 @@ def finite(what: str, given: Any, n: int) -> Array:
     except (TypeError, ValueError):
         x = np.empty(0)
     if x.shape[-1:] != (n,) or not np.isfinite(x).all():
-        raise InputError(f"{what} = {given!r}; expected {n} finite numbers.")
+        raise InputError(f"{what} = {given!r}; expected finite numbers, {n} of them.")
     return x
 
 
