@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +21,7 @@ import numpy as np
 
 from benchmarks.exported import stepping
 from benchmarks.measure import spread
+from benchmarks.peers.common import call_by_call
 
 STATES, CALLS = 20_000, 1_000
 
@@ -156,9 +156,8 @@ def _control() -> Iterator[list[Job]]:
     yield [Job(what, partial(solve, poses), STATES, note)]
 
 
-def _identify() -> Iterator[Job]:
-    """The regressor in blocks that stay in a core's cache, as a fit takes them, beside Pinocchio's
-    in a loop; and a whole fit."""
+def _identify() -> Iterator[list[Job]]:
+    """The regressor in blocks, as a fit takes them, beside Pinocchio's in a loop; a whole fit."""
     import appell
     from appell.identify.entries import entries as entries_of
 
@@ -172,7 +171,6 @@ def _identify() -> Iterator[Job]:
         for _ in range(blocks):
             puma.regressor(q, v, a, out=Y)
 
-    yield "regressor of the PUMA", ours, block * blocks, f"a state, in blocks of {block}"
     base = appell.identify.base_parameters(puma)
     entries = entries_of(puma, base.columns, friction=False, rotors=False).of
 
@@ -180,29 +178,39 @@ def _identify() -> Iterator[Job]:
         for _ in range(blocks):
             entries(q, v, a)
 
-    note = f"a state, in blocks of {block}, the entries that are not zero"
-    yield f"regressor of the PUMA's {base.count} base parameters", of_base, block * blocks, note
-    with suppress(ImportError):
-        from benchmarks.peers.pinocchio import Pinocchio
-
-        peer = Pinocchio()
-        model = peer.model(puma.model)
-        data, call = model.createData(), peer.pin.computeJointTorqueRegressor
-
-        def theirs() -> None:
-            for k in range(block):
-                Y[k] = call(model, data, q[k], v[k], a[k])
-
-        theirs()
-        assert np.allclose(Y, puma.regressor(q, v, a))
-        note = f"a state, computeJointTorqueRegressor of Pinocchio {peer.version} in a loop"
-        yield "regressor of the PUMA", theirs, block, note
+    note = f"a state, in blocks of {block}"
+    yield [
+        Job("regressor of the PUMA", ours, block * blocks, note),
+        Job(
+            f"regressor of its {base.count} base parameters",
+            of_base,
+            block * blocks,
+            f"{note}, the entries that are not zero",
+        ),
+        *_pinocchio_regressor(puma, (q, v, a)),
+    ]
     samples = 100_000
     states = draw.uniform(-1, 1, (3, samples, 6))
     tau = puma.inverse_dynamics(*states)
-    what = "fit of 48 base parameters of the PUMA"
+    fit = partial(appell.identify.fit, puma, *states, tau, friction=True)
     note = f"{samples:,} samples, one thread; memory of a few blocks"
-    yield what, lambda: appell.identify.fit(puma, *states, tau, friction=True), 1, note
+    yield [Job("fit of 48 base parameters of the PUMA", fit, 1, note)]
+
+
+def _pinocchio_regressor(robot: Any, states: Any) -> Iterator[Job]:
+    try:
+        from benchmarks.peers.pinocchio import Pinocchio
+
+        peer = Pinocchio()
+    except ImportError:
+        return
+    model = peer.model(robot.model)
+    call = partial(peer.pin.computeJointTorqueRegressor, model, model.createData())
+    job = call_by_call(call, states)
+    if not np.allclose(job(), robot.regressor(*states)):
+        raise RuntimeError("Pinocchio's regressor differs from ours")
+    note = "a state, `computeJointTorqueRegressor` in a loop"
+    yield Job("the same by Pinocchio, all parameters", job, len(states[0]), note)
 
 
 if __name__ == "__main__":
