@@ -43,7 +43,7 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     appell.set_threads(1)
-    for jobs in ([_flight()], *_closed(), *_control(), *_identify()):
+    for jobs in ([_flight()], *_closed(), *_control(), *_identify(rounds < 3)):
         taken: list[list[float]] = [[] for _ in jobs]
         for job in jobs:
             job.run()  # compiles
@@ -159,7 +159,7 @@ def _control() -> Iterator[list[Job]]:
     yield [Job(what, partial(solve, poses), STATES, note)]
 
 
-def _identify() -> Iterator[list[Job]]:
+def _identify(quick: bool) -> Iterator[list[Job]]:
     """The regressor in blocks, as a fit takes them, beside Pinocchio's in a loop; a whole fit."""
     import appell
     from appell.identify.entries import entries as entries_of
@@ -192,7 +192,7 @@ def _identify() -> Iterator[list[Job]]:
         ),
         *_pinocchio_regressor(puma, (q, v, a)),
     ]
-    samples = 1_000_000
+    samples = 20_000 if quick else 1_000_000
     states = draw.uniform(-1, 1, (3, samples, 6))
     tau = puma.inverse_dynamics(*states)
     fit = partial(appell.identify.fit, puma, *states, tau, friction=True)

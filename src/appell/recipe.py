@@ -6,7 +6,7 @@ import os
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from appell.equations.quantities import QUANTITIES, Quantity
+from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity
 from appell.errors import InputError, ModelError
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, values, with_values
@@ -107,6 +107,9 @@ def _shapes(model: Model, recipe: Recipe) -> tuple[Shapes, Shapes]:
     """Of the inputs and the outputs."""
     asked = quantity_named(recipe.quantity)
     sizes = {"n": model.nv, "q": model.nq, "p": len(inertial_parameters(model))}
+    if recipe.quantity in REGRESSORS:
+        columns = REGRESSORS[recipe.quantity]
+        sizes[recipe.quantity] = len(inertial_parameters(model, **columns))
     inputs: Shapes = {x: (model.nq if x == "q" else model.nv,) for x in asked.inputs}
     inputs |= {group: values(model, group).shape for group in recipe.parameters}
     outputs = {

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.equations.quantities import QUANTITIES
+from appell.equations.quantities import QUANTITIES, regressor_named
 from appell.errors import InputError
 from appell.model.build import attach, gravity_field
 from appell.model.dh import from_dh, link_inertia
 from appell.model.model import Model
-from appell.model.parameters import groups, inertial_parameters, names
+from appell.model.parameters import (
+    groups,
+    inertial_parameters,
+    names,
+    parameter_names,
+    with_parameters,
+)
 from appell.recipe import COMPILING, Recipe, compiled, quantity_named, recorded
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ class Robot:
             )
         self.model = model
         self._kernels: dict[tuple[Recipe, str], Kernel] = {}
+        self._asked: dict[tuple[str, str], Kernel] = {}  # the default ones, by name
 
     def __getattr__(self, name: str) -> Any:
         """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, made when
@@ -97,6 +106,17 @@ class Robot:
     def parameters(self) -> Array:
         """Per moving link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about its frame's origin."""
         return inertial_parameters(self.model)
+
+    def parameters_of(self, *, friction: bool = False, rotors: bool = False) -> Array:
+        """``parameters``; with ``rotors`` also a robot's that has none, and with ``friction`` the
+        joints' viscous and then their Coulomb coefficients after them."""
+        return inertial_parameters(self.model, friction=friction, rotors=rotors)
+
+    def parameter_names(
+        self, *, friction: bool = False, rotors: bool = False, short: bool = False
+    ) -> tuple[str, ...]:
+        """What each of them is, as "link2.Izz" and "joint2.viscous"; short, "Izz2" and "fv2"."""
+        return parameter_names(self.model, friction=friction, rotors=rotors, short=short)
 
     def __repr__(self) -> str:
         return f"<Robot {self.name}: {self.nv} joints, {len(self.link_names)} links>"
@@ -181,11 +201,14 @@ class Robot:
         *,
         qd: Numbers | None = None,
         qdd: Numbers | None = None,
+        friction: bool = False,
+        rotors: bool = False,
         out: Any = None,
     ) -> Array:
-        """Y, (..., nv, p), with tau = Y @ robot.parameters."""
+        """Y, (..., nv, p), with tau = Y @ robot.parameters; columns for ``friction`` and
+        ``rotors`` as in :meth:`parameters_of`."""
         arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("regressor", arguments, out)
+        return self._evaluate(regressor_named(friction, rotors), arguments, out)
 
     def kinetic_energy(
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
@@ -318,9 +341,26 @@ class Robot:
         load = link_inertia("payload", mass, com, inertia)
         return Robot(attach(self.model, load, frame))
 
+    def with_parameters(
+        self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
+    ) -> Robot:
+        """The robot with other inertial parameters, given as :meth:`parameters_of` lists them;
+        refused if a link can have no such inertia."""
+        given = np.asarray(parameters, dtype=float)
+        return Robot(with_parameters(self.model, given, friction=friction, rotors=rotors))
+
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another field of gravity, m/s^2 in the base's axes."""
         return Robot(replace(self.model, gravity=gravity_field(self.name, gravity)))
+
+    def to_urdf(self, path: str | os.PathLike[str]) -> Path:
+        """Write the robot to a .urdf file, which ``appell.load`` reads back to the same dynamics;
+        see :mod:`appell.model.urdf_writer`."""
+        from appell.model.urdf_writer import write_urdf
+
+        if self.nv != self.model.nv:
+            raise InputError(f"'{self.name}' has loops, which a URDF file cannot say.")
+        return write_urdf(self.model, path)
 
     def selfcheck(self, states: int = 100, seed: int = 0) -> Any:
         """Check compiled kernels against the equations on floats and against laws of physics."""
@@ -339,7 +379,12 @@ class Robot:
     ) -> Any:
         single = all(getattr(x, "dtype", None) == np.float32 for x in arguments)
         kind = "float32" if single else "float64"
-        return self.kernel(quantity, dtype=kind, frame=frame)(*arguments, out=out)
+        if frame is not None:
+            return self.kernel(quantity, dtype=kind, frame=frame)(*arguments, out=out)
+        kernel = self._asked.get((quantity, kind))
+        if kernel is None:
+            kernel = self._asked[quantity, kind] = self.kernel(quantity, dtype=kind)
+        return kernel(*arguments, out=out)
 
 
 def _one_of(name: str, value: Any, alias: Any) -> Any:

@@ -35,7 +35,8 @@ DERIVATIVES = ("dtau_dq", "dtau_dv", "dtau_da", "da_dq", "da_dv", "da_dtau")
 # whose joints all hang on the base) is rounding of about 1e-16 in the other engines.
 SMALLEST = 1e-4
 
-ASKED = [x for x in QUANTITIES if x not in ("friction", "regressor", "gibbs_function")]
+NOT_ASKED = ("friction", "regressor", "gibbs_function")
+ASKED = [x for x in QUANTITIES if not x.startswith(NOT_ASKED)]
 
 # Joints up to which every third robot's kernel is compiled; for others its equation is evaluated on
 # batches: a kernel of 30 joints takes seconds to compile, one of its derivatives most of a minute.

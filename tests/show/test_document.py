@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from appell.compile.count import Polynomial
-from appell.show.document import Document, Picture, Row, Table, html, markdown
+from appell.show.document import (
+    Document,
+    Picture,
+    Row,
+    Table,
+    cells,
+    headings,
+    html,
+    markdown,
+    plain,
+)
 
 LINE = Polynomial.of(4, -3)
 TABLE = Table(
@@ -41,3 +51,10 @@ def test_html_marks_failures_and_escapes():
     assert "theirs &lt;1&gt;" in text
     assert text.count("not equal.") == 1
     assert "<figcaption>A &lt; B.</figcaption>" in text
+
+
+def test_a_table_of_our_own_has_no_column_for_a_paper():
+    table = plain("T", ["x", "y"], {"row": [1.23456, "yes"]}, "a note")
+    assert headings(table) == ["", "x", "y", "remark"]
+    assert cells(table) == [["row", "1.235", "yes", ""]]
+    assert not table.failures

@@ -1,5 +1,6 @@
-"""Control: laws, trajectories, inverse kinematics, and closed loops that try them."""
+"""Control: laws, trajectories, inverse kinematics, closed loops that try them, and the rig."""
 
+from appell.control import rig
 from appell.control.closed_form import closed_form
 from appell.control.closed_loop import track
 from appell.control.hardware import Adc, Friction, Motor
@@ -55,6 +56,7 @@ __all__ = [
     "line",
     "quintic",
     "ramp",
+    "rig",
     "septic",
     "spline",
     "time_optimal",

@@ -254,7 +254,7 @@ def passive_jacobian(wrist: Wrist, q: Coordinates) -> list[Row]:
 
 def actuator_torques(wrist: Wrist, q: Coordinates, Q: Sequence[Scalar]) -> list[Scalar]:
     """tau with J_act^T tau = Q (51), by cofactors: E and the limbs' part of J_act in turn."""
-    moment = _moment(wrist, q, Q)
+    moment = platform_moment(wrist, q, Q)
     return torques_for_moment(wrist, limbs(wrist, q), moment)
 
 
@@ -272,7 +272,7 @@ def volume(wrist: Wrist) -> float:
     return prod(sine(limb.alpha2) for limb in wrist.limbs)
 
 
-def _moment(wrist: Wrist, q: Coordinates, Q: Sequence[Scalar]) -> Vector:
+def platform_moment(wrist: Wrist, q: Coordinates, Q: Sequence[Scalar]) -> Vector:
     """E^-T Q: the moment on the platform that does the work of the forces Q."""
     c1, s1, s2 = cos(q[0]), sin(q[0]), sin(q[1])
     along = (Q[2] + s2 * Q[0]) * euler_inverse(wrist, q)

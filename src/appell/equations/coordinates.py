@@ -47,7 +47,8 @@ def in_joints(
     equation: Equation, model: Model, states: Mapping[str, Any], rest: Sequence[Any] = ()
 ) -> Any:
     """The equation's results, one entry a body, for states in the robot's coordinates."""
-    seen, arguments = seen_from_base(model, states) if model.free else (model, states.values())
+    moving = model.free and "q" in states  # speeds alone are the same, seen from anywhere
+    seen, arguments = seen_from_base(model, states) if moving else (model, states.values())
     spread = [
         seen.spread(x, shifted=name == "q") for x, name in zip(arguments, states, strict=True)
     ]

@@ -1,13 +1,15 @@
 """What can be asked of a robot, and the equations that answer it.
 
 Each quantity names its inputs, the axes of its outputs ("n" counts speeds, "q"
-coordinates, "p" inertial parameters) and its formulations, the first of which is the default.
+coordinates, "p" inertial parameters, a regressor's name its columns) and its formulations,
+the first of which is the default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from appell.equations import (
@@ -128,6 +130,20 @@ def _forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Any
     return minus_product(dq), minus_product(dv), inverse
 
 
+# Regressors with other columns than "regressor" has, by name.
+REGRESSORS: dict[str, dict[str, Any]] = {
+    "regressor_with_friction": {"friction": True},
+    "regressor_with_rotors": {"rotors": True},
+    "regressor_with_rotors_and_friction": {"rotors": True, "friction": True},
+}
+
+
+def regressor_named(friction: bool, rotors: bool) -> str:
+    """The regressor with these columns, besides those it has anyway."""
+    wanted = [name for name, asked in (("rotors", rotors), ("friction", friction)) if asked]
+    return "regressor" + ("_with_" if wanted else "") + "_and_".join(wanted)
+
+
 # Up to this many joints between base and tip, factoring the inertia matrix takes fewer
 # operations than articulated bodies do.
 SHORT_CHAIN = 8
@@ -212,6 +228,12 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function
     ),
     "regressor": _of_bodies(("q", "v", "a"), {"Y": ("n", "p")}, gibbs_tensor=regressor),
+    **{
+        name: _of_bodies(
+            ("q", "v", "a"), {"Y": ("n", name)}, gibbs_tensor=partial(regressor, **columns)
+        )
+        for name, columns in REGRESSORS.items()
+    },
     "forward_kinematics": _of_bodies(
         ("q",), {"T": (4, 4)}, frame=True, free=free.pose, bodies=kinematics.forward_kinematics
     ),

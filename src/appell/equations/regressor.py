@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.equations.gibbs_tensor import accelerations, angular_acceleration_tensor
-from appell.maths.scalar import Scalar
+from appell.maths.scalar import Scalar, sign
 from appell.maths.vector import ZERO, Vector, cross
 from appell.model.model import BASE, Model
 
 
 def regressor(
-    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]
+    model: Model,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    *,
+    friction: bool = False,
+    rotors: bool = False,
 ) -> list[list[Scalar]]:
     """Y, n x 10 links: per link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
 
-    A robot with rotors has a column a link more, for their inertias felt at the joints.
+    After them stand, a column a joint, the inertias of rotors felt there (of a robot without
+    rotors, only if ``rotors``) and, with ``friction``, viscous and then Coulomb friction.
     A column is the inverse dynamics of a robot of which only that parameter is one: the
     force and moment of equations 9 and 10 of Mata 2002, carried inwards from its body.
     """
@@ -35,9 +42,11 @@ def regressor(
                     R = on.rotation(q[j])
                     force = R @ force
                     moment = R @ moment + cross(on.offset(q[j]), force)
-    if model.rotors:
+    felt = [a] if model.rotors or rotors else []
+    felt += [v, [sign(x) for x in v]] if friction else []
+    for x in felt:
         for i, row in enumerate(Y):
-            row.extend(a[i] if j == i else 0 for j in range(first, n))
+            row.extend(x[i] if j == i else 0 for j in range(n - len(model.driven), n))
     return Y
 
 

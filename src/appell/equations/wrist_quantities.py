@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from appell.equations import agile_wrist, gibbs_jacobian, wrist_quasi_speeds
+from appell.equations import agile_wrist, gibbs_jacobian, wrist_quasi_speeds, wrist_regressor
 from appell.equations.agile_wrist import (
     Axes,
     Coordinates,
@@ -190,6 +190,7 @@ QUANTITIES: dict[str, Quantity] = {
     "kinetic_energy": Quantity(("q", "v"), {"T": ()}, {"gibbs_jacobian": _kinetic_energy}),
     "potential_energy": Quantity(("q",), {"U": ()}, {"gibbs_jacobian": _potential_energy}),
     "gibbs_function": Quantity(_state, {"S": ()}, {"gibbs_jacobian": _gibbs_function}),
+    "regressor": Quantity(_state, {"Y": ("n", 70)}, {"gibbs_jacobian": wrist_regressor.regressor}),
     "forward_kinematics": Quantity(
         ("q",), {"T": (4, 4)}, {"limbs": _forward_kinematics}, frame=True
     ),

@@ -158,6 +158,12 @@ class Model:
         return self.bodies[FREE - 1 :] if self.free else self.bodies
 
     @property
+    def driven(self) -> tuple[Body, ...]:
+        """The bodies on joints of their own, which can have rotors and friction: all but a free
+        base."""
+        return self.bodies[FREE:] if self.free else self.bodies
+
+    @property
     def mimics(self) -> bool:
         """Whether a joint follows another, or one coordinate moves several bodies."""
         return len(self.bodies) != self.nv or any(b.ratio != 1 for b in self.bodies)

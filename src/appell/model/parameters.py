@@ -15,21 +15,99 @@ import numpy.typing as npt
 from appell.errors import InputError
 from appell.maths.rotation import After, Matrix, Rotation, as_matrix
 from appell.maths.vector import Symmetric, Tensor, Vector, point_inertia
-from appell.model.inertia import Inertia
-from appell.model.model import BASE, Body, Model
+from appell.model.build import snapped
+from appell.model.inertia import Inertia, check_inertia
+from appell.model.model import BASE, Body, Joint, Model
 
 Array = npt.NDArray[np.float64]
 
 GROUPS = ("mass", "com", "inertia", "geometry", "gravity")
 
 
-def inertial_parameters(model: Model) -> Array:
-    """m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz of each body about its link frame's origin; a robot
-    with rotors has their inertias felt at the joints after them."""
+SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+def inertial_parameters(model: Model, *, friction: bool = False, rotors: bool = False) -> Array:
+    """m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz of each body about its link frame's origin; then, a
+    joint each, the rotors' inertias felt there (of a robot without rotors, only if ``rotors``);
+    with ``friction`` the viscous and then the Coulomb coefficients."""
     numbers = [x for body in model.links for x in link_inertia(model, body).parameters]
-    if model.rotors:
-        numbers += [body.joint.reflected for body in model.links]
+    joints = [body.joint for body in model.driven]
+    if _reflected(model, rotors):
+        numbers += [joint.reflected for joint in joints]
+    if friction:
+        numbers += [*(joint.viscous for joint in joints), *(joint.coulomb for joint in joints)]
     return np.array(numbers, dtype=float)
+
+
+def parameter_names(
+    model: Model, *, friction: bool = False, rotors: bool = False, short: bool = False
+) -> tuple[str, ...]:
+    """What each of the inertial parameters is: "link2.Izz", "joint2.viscous"; short, the links
+    and joints by their numbers: "Izz2", "fv2"."""
+    first = len(model.links) - len(model.driven)  # a free base is a link, and on no joint
+    links = [(b.name, str(k)) for k, b in enumerate(model.links, start=1)]
+    joints = [(b.joint.name, str(k)) for k, b in enumerate(model.driven, start=1 + first)]
+    kinds = {"rotor": "Ia"} if _reflected(model, rotors) else {}
+    kinds |= {"viscous": "fv", "coulomb": "fc"} if friction else {}
+    return (
+        *((x + k if short else f"{name}.{x}") for name, k in links for x in SYMBOLS),
+        *(
+            (x + k if short else f"{name}.{kind}")
+            for kind, x in kinds.items()
+            for name, k in joints
+        ),
+    )
+
+
+def with_parameters(
+    model: Model, given: Array, *, friction: bool = False, rotors: bool = False
+) -> Model:
+    """The model with these inertial parameters, in the order of :func:`inertial_parameters`;
+    refused if a link can have no such inertia."""
+    expected = len(inertial_parameters(model, friction=friction, rotors=rotors))
+    numbers = np.asarray(given, dtype=float)
+    if numbers.shape != (expected,) or not np.isfinite(numbers).all():
+        raise InputError(
+            f"parameters of '{model.name}': got shape {numbers.shape}"
+            + ("" if np.isfinite(numbers).all() else ", some not finite")
+            + f"; expected {expected} finite numbers, as parameter_names lists them."
+        )
+    count = 10 * len(model.links)
+    links = [body.name for body in model.links]
+    inertias = dict(zip(links, numbers[:count].reshape(-1, 10).tolist(), strict=True))
+    drives = numbers[count:].reshape(-1, len(model.driven)).T.tolist()
+    kinds = [*_reflected(model, rotors), *(("viscous", "coulomb") if friction else ())]
+    changed = {
+        body.joint.name: _drive(body.joint, dict(zip(kinds, row, strict=True)))
+        for body, row in zip(model.driven, drives, strict=True)
+    }
+    bodies = []
+    for body in model.bodies:
+        joint = changed.get(body.joint.name, body.joint)
+        if body.name in inertias:
+            body = replace(body, inertia=_from_ten(model, body, inertias[body.name]))
+        bodies.append(replace(body, joint=joint))
+    joints = tuple(changed.get(joint.name, joint) for joint in model.joints)
+    return replace(model, bodies=tuple(bodies), joints=joints)
+
+
+def _reflected(model: Model, rotors: bool) -> tuple[str, ...]:
+    return ("rotor",) if (model.rotors or rotors) else ()
+
+
+def _from_ten(model: Model, body: Body, numbers: Sequence[float]) -> Inertia:
+    inertia = Inertia.from_parameters(tuple(numbers))
+    check_inertia(body.name, inertia)
+    link = model.frame(body.name)
+    return snapped(inertia.moved(link.R, link.s))
+
+
+def _drive(joint: Joint, numbers: dict[str, Any]) -> Joint:
+    """The joint with these coefficients; a rotor's inertia is given as felt at the joint."""
+    if "rotor" in numbers:
+        numbers["rotor"] /= float(joint.gear) ** 2
+    return replace(joint, **numbers)
 
 
 def link_inertia(model: Model, body: Body) -> Inertia:

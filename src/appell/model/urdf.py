@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
+from math import copysign, inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,8 @@ from appell.model.model import Joint, Model
 
 Array = npt.NDArray[np.float64]
 
+UNLIMITED = 1.7976931348623157e308  # the largest number: how a file says that there is no limit
+
 _KINDS = ("revolute", "continuous", "prismatic", "fixed")
 _ZEROS = (0.0, 0.0, 0.0)
 
@@ -45,15 +48,16 @@ def read_urdf(
     path: str | os.PathLike[str],
     *,
     physical: bool = True,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    base: Base = "fixed",
+    gravity: Sequence[float] | None = None,
+    base: Base | None = None,
 ) -> Model:
     """The robot of a URDF file; its coordinates stand in the order of the file's joints.
 
     A link without <inertial> has no mass. What <limit> leaves out is unlimited, but where it
     gives only one of lower and upper, the other is 0, as in ROS. ``physical=False`` accepts
     inertias that no body has; ``gravity`` is in the world's axes, m/s^2; ``base`` is "fixed",
-    "free" to move in space, or "planar" to move in the world's x, y plane.
+    "free" to move in space, or "planar" to move in the world's x, y plane. Neither given, they are
+    what an element <appell> says (:mod:`appell.model.urdf_writer`), or -9.81 along z and "fixed".
     """
     robot = parse(Path(path), "robot")
     _refuse_macros(robot)
@@ -68,8 +72,16 @@ def read_urdf(
         for link, inertia in inertias.items():
             _check(link, inertia, links[link])
     hinges = [_hinge(joint, links, joints) for joint in joints.values()]
+    own = child(robot, "appell")
+    field = numbers(own, "gravity", 3, (0.0, 0.0, -9.81)) if gravity is None else gravity
+    stands: Any = (own is not None and own.get("base")) or "fixed"
+    tip = known(own, "tip", links) if own is not None and own.get("tip") else None
+    order = own.get("order").split(",") if own is not None and own.get("order") else None
     try:
-        return assemble(name, inertias, hinges, gravity=gravity, physical=False, base=base)
+        return assemble(
+            name, inertias, hinges, gravity=field, physical=False, base=base or stands, tip=tip,
+            order=order,
+        )  # fmt: skip
     except ModelError as problem:
         raise ModelError(f"{place(robot)}: {problem}") from None
 
@@ -144,19 +156,26 @@ def _drive(joint: Element) -> Joint:
     limit, dynamics = child(joint, "limit"), child(joint, "dynamics")
     lower, upper = -inf, inf
     if kind != "continuous" and limit is not None and {"lower", "upper"} & {*limit.keys()}:
-        lower, upper = number(limit, "lower", 0.0), number(limit, "upper", 0.0)
+        lower, upper = (_unlimited(number(limit, key, 0.0)) for key in ("lower", "upper"))
     if lower > upper:
         raise fault(limit, f"lower, {lower:g}, is above upper, {upper:g}; exchange them.")
+    rotor = child(joint, "appell")
     return Joint(
         attribute(joint, "name"),
         "prismatic" if kind == "prismatic" else "revolute",
         lower,
         upper,
-        speed=magnitude(limit, "velocity", inf),
-        effort=magnitude(limit, "effort", inf),
+        speed=_unlimited(magnitude(limit, "velocity", inf)),
+        effort=_unlimited(magnitude(limit, "effort", inf)),
         viscous=magnitude(dynamics, "damping", 0.0),
         coulomb=magnitude(dynamics, "friction", 0.0),
+        rotor=magnitude(rotor, "rotor", 0.0),
+        gear=number(rotor, "gear", 1.0),
     )
+
+
+def _unlimited(x: float) -> float:
+    return copysign(inf, x) if abs(x) >= UNLIMITED else x
 
 
 def _axis(joint: Element) -> Array:

@@ -8,7 +8,8 @@ SI; all of it is frozen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import cos, pi, sin
 
 from appell.errors import InputError
@@ -72,6 +73,21 @@ class Wrist:
             *(f"{which}{i}" for i in limbs for which in ("first", "second")),
             "platform",
         )
+
+    @property
+    def inertias(self) -> dict[str, Inertia]:
+        """Of the bodies that move, by their names."""
+        links = [link for limb in self.limbs for link in (limb.first, limb.second)]
+        return dict(zip(self.frames[1:], (*links, self.platform), strict=True))
+
+    def with_inertias(self, given: Sequence[Inertia]) -> Wrist:
+        """The wrist whose bodies have these, in the order of ``inertias``."""
+        *links, platform = given
+        first, second, third = (
+            replace(limb, first=links[2 * k], second=links[2 * k + 1])
+            for k, limb in enumerate(self.limbs)
+        )
+        return replace(self, limbs=(first, second, third), platform=platform)
 
     def frame(self, name: str | None) -> str:
         """A frame by name; the platform without one."""

@@ -21,16 +21,22 @@ Counts = Sequence[Polynomial | int]
 
 def document() -> Document:
     """Tables 2 and 3, the sentence after them, and section 4."""
-    from appell.papers import valera2003_control
+    from appell.papers import valera2003_control, valera2003_rig
 
+    *shown, controllers = valera2003_control.pictures()
     return Document(
         name="valera2003",
         title="Solving the Inverse Dynamic Control for Low Cost Real-Time Industrial Robot "
         "Control Applications",
         source="A. Valera, V. Mata, M. Vallés, F. Valero, N. Rosillo, F. Benimeli, "
         "Robotica 21 (2003) 261-269",
-        tables=(steps_table(), algorithms_table(), *valera2003_control.tables()),
-        pictures=valera2003_control.pictures(),
+        tables=(
+            steps_table(),
+            algorithms_table(),
+            *valera2003_control.tables(),
+            *valera2003_rig.tables(),
+        ),
+        pictures=[*shown, valera2003_rig.picture(), controllers],
     )
 
 

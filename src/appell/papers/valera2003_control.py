@@ -31,7 +31,7 @@ from appell.robot import Robot
 from appell.show import plots
 from appell.show.document import Picture, Row, Table
 from appell.show.figures import add_legend, new_figure, new_grid
-from appell.show.style import INK, JOINTS
+from appell.show.style import JOINTS
 from appell.study.straight_line import StraightLine, run
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _rows(measure: Callable[[Tracked], float]) -> list[Row]:
 
 def _step() -> Table:
     rows = [
-        Row(name, list(MILLISECONDS.values()), [1e3 * _seconds(controller(name))] * 2, _MACHINES)
+        Row(name, list(MILLISECONDS.values()), [1e3 * _seconds(controller(name))] * 2, MACHINES)
         for name in CONTROLLERS
     ]
     return Table("Section 4: time to compute a control action, ms", list(MILLISECONDS), rows)
@@ -163,7 +163,7 @@ _SETTING = (
     "knows, and Coulomb friction of 6, 6, 4, 0.4, 0.3 and 0.03 N m with some viscous. The point to "
     "point controller is not told the reference's speed, so it lags behind."
 )
-_MACHINES = "other machines; ours on the one that made this table"
+MACHINES = "other machines; ours on the one that made this table"
 
 
 def pictures() -> list[Picture]:
@@ -180,37 +180,11 @@ def pictures() -> list[Picture]:
             lambda: plots.torques(straight_line()),
         ),
         Picture(
-            "Figure 5: positions for ramp and spline references",
-            "Tracking with integral action, with friction and a load that it does not know. "
-            "Dashed: the references.",
-            positions_picture,
-        ),
-        Picture(
             "The controllers of table 4",
             "The largest error of any joint, in rad.",
             errors_picture,
         ),
     ]
-
-
-def positions_picture() -> Figure:
-    """Each joint's position and its reference."""
-    with new_figure(7.2, 3.4) as figure:
-        for axes, of in zip(new_grid(figure, 1, 2, legend=0.3), REFERENCES, strict=True):
-            run = followed("tracking with integral action", of, "friction and unknown load")
-            for j, colour in enumerate(JOINTS):
-                axes.plot(run.t, np.degrees(run.q[:, j]), color=colour, label=f"joint {j + 1}")
-                axes.plot(
-                    run.t,
-                    np.degrees(run.desired[:, j]),
-                    color=INK,
-                    lw=0.8,
-                    ls=(0, (4, 3)),
-                    zorder=3,
-                )
-            axes.set(title=f"{of}: position, degrees", xlabel="time, s", xlim=(0, DURATION + 1))
-        add_legend(figure, columns=6)
-    return figure
 
 
 def errors_picture() -> Figure:

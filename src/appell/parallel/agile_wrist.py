@@ -14,9 +14,9 @@ import numpy.typing as npt
 from appell.errors import InputError
 from appell.model.build import gravity_field, snapped
 from appell.model.dh import link_inertia
-from appell.model.inertia import check_inertia
+from appell.model.inertia import Inertia, check_inertia
 from appell.model.library.agile_wrist import branches
-from appell.model.parameters import names
+from appell.model.parameters import SYMBOLS, names
 from appell.model.wrist import Wrist
 from appell.parallel.recipe import Recipe, compiled, quantity_named, recipe_for, recorded
 from appell.parallel.refusal import Singularities, reason, singularities
@@ -102,6 +102,27 @@ class AgileWrist:
         """Each limb's sign in equation 34."""
         return self.model.branch
 
+    @property
+    def parameters(self) -> Array:
+        """Per body m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the centre."""
+        return np.array([x for body in self.model.inertias.values() for x in body.parameters])
+
+    def parameters_of(self, *, friction: bool = False, rotors: bool = False) -> Array:
+        """``parameters``; its joints have neither friction nor rotors."""
+        self._refuse_drives(friction, rotors)
+        return self.parameters
+
+    def parameter_names(
+        self, *, friction: bool = False, rotors: bool = False, short: bool = False
+    ) -> tuple[str, ...]:
+        """What each of them is, as "platform.Izz"; short, by the body's number: "Izz7"."""
+        self._refuse_drives(friction, rotors)
+        return tuple(
+            f"{x}{k}" if short else f"{name}.{x}"
+            for k, name in enumerate(self.model.inertias, start=1)
+            for x in SYMBOLS
+        )
+
     def __repr__(self) -> str:
         return f"<AgileWrist {self.name}: 3 actuators, {len(self.link_names)} links>"
 
@@ -146,6 +167,23 @@ class AgileWrist:
         """Q = M a + C v + g, (..., 3), the forces on the Euler angles."""
         arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
         return self._evaluate("generalised_forces", arguments, out)
+
+    def regressor(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        friction: bool = False,
+        rotors: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Y, (..., 3, 70), with tau = Y @ robot.parameters."""
+        self._refuse_drives(friction, rotors)
+        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
+        return self._evaluate("regressor", arguments, out)
 
     def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
         """The inertia matrix M of the Euler angles, (..., 3, 3)."""
@@ -370,11 +408,33 @@ class AgileWrist:
         check_inertia("payload", load)
         return AgileWrist(replace(self.model, platform=snapped(self.model.platform + load)))
 
+    def with_parameters(
+        self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
+    ) -> AgileWrist:
+        """The robot with other inertial parameters; refused if a body can have no such."""
+        self._refuse_drives(friction, rotors)
+        given = np.asarray(parameters, dtype=float)
+        if given.shape != (70,) or not np.isfinite(given).all():
+            raise InputError(
+                f"parameters of '{self.name}': got shape {given.shape}; expected 70 finite "
+                "numbers, as parameter_names lists them."
+            )
+        inertias = []
+        for name, ten in zip(self.model.inertias, given.reshape(-1, 10).tolist(), strict=True):
+            inertia = Inertia.from_parameters(tuple(ten))
+            check_inertia(name, inertia)
+            inertias.append(snapped(inertia))
+        return AgileWrist(self.model.with_inertias(inertias))
+
     def selfcheck(self, states: int = 100, seed: int = 0) -> list[Check]:
         """Check compiled kernels against the equations on floats and against laws of physics."""
         from appell.parallel.selfcheck import selfcheck
 
         return selfcheck(self, states, seed)
+
+    def _refuse_drives(self, friction: bool, rotors: bool) -> None:
+        if friction or rotors:
+            raise InputError(f"'{self.name}': its joints have neither friction nor rotors.")
 
     def _other(self, branch: str) -> AgileWrist:
         if branch == self.branch:

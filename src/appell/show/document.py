@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -50,14 +50,24 @@ class Row:
         return all(p is None or p == o for p, o in zip(self.paper, self.ours, strict=True))
 
 
+def plain(
+    title: str, columns: Sequence[str], rows: Mapping[str, Sequence[Any]], note: str = ""
+) -> Table:
+    """A table of our own values, by what they are of."""
+    made = [Row(what, [None] * len(columns), values) for what, values in rows.items()]
+    return Table(title, columns, made, note, compared=False)
+
+
 @dataclass(frozen=True)
 class Table:
-    """Rows under a title; ``columns`` name the values of each row."""
+    """Rows under a title; ``columns`` name the values of each row. One that is not ``compared``
+    with a paper has our values only."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Row]
     note: str = ""
+    compared: bool = True
 
     @property
     def failures(self) -> list[Row]:
@@ -139,11 +149,15 @@ def html(document: Document, svgs: Sequence[str], gifs: Sequence[bytes] = ()) ->
 
 def headings(table: Table) -> list[str]:
     """Of the columns: what, the paper's and our value of each, and a remark."""
+    if not table.compared:
+        return ["", *table.columns, "remark"]
     return ["", *(f"{c}, {who}" for c in table.columns for who in ("paper", "ours")), "remark"]
 
 
 def cells(table: Table) -> list[list[str]]:
     """The rows under these headings."""
+    if not table.compared:
+        return [[row.what, *map(_shown, row.ours), row.why] for row in table.rows]
     return [
         [
             row.what,

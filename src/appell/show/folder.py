@@ -35,19 +35,26 @@ def write_documents(documents: Sequence[Document], wanted: Path) -> Path:
     """Write each as <name>.md with its pictures' files, and as <name>.html; the folder."""
     contents: dict[Path, str | bytes] = {}
     for document in documents:
-        drawn = [(picture.draw(), picture.title) for picture in document.pictures]
-        made: list[str | bytes] = [whole_svg(figure) for figure, _ in drawn]
-        gifs = [movie.make() for movie in document.movies]
-        made += gifs
-        files = [
-            Path(f"{document.name}-{k}.{'gif' if isinstance(x, bytes) else 'svg'}")
-            for k, x in enumerate(made, start=1)
-        ]
-        contents |= dict(zip(files, made, strict=True))
-        contents[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
-        svgs = [inline_svg(figure, title) for figure, title in drawn]
-        contents[Path(f"{document.name}.html")] = document_html(document, svgs, gifs)
+        contents |= document_files(document)
     return write_files(contents, wanted).parent
+
+
+def document_files(document: Document) -> dict[Path, str | bytes]:
+    """The files of a document and what is in them, <name>.html last."""
+    contents: dict[Path, str | bytes] = {}
+    drawn = [(picture.draw(), picture.title) for picture in document.pictures]
+    made: list[str | bytes] = [whole_svg(figure) for figure, _ in drawn]
+    gifs = [movie.make() for movie in document.movies]
+    made += gifs
+    files = [
+        Path(f"{document.name}-{k}.{'gif' if isinstance(x, bytes) else 'svg'}")
+        for k, x in enumerate(made, start=1)
+    ]
+    contents |= dict(zip(files, made, strict=True))
+    contents[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
+    svgs = [inline_svg(figure, title) for figure, title in drawn]
+    contents[Path(f"{document.name}.html")] = document_html(document, svgs, gifs)
+    return contents
 
 
 def write_files(contents: Mapping[Path, str | bytes], wanted: Path) -> Path:
