@@ -1,0 +1,283 @@
+"""``appell identify``: a motion to excite a robot, its parameters from data, a worked example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from appell.cli.app import app
+from appell.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from appell.identify import Data, Fit
+    from appell.robot import Robot
+    from appell.show.document import Table
+
+identify = typer.Typer(no_args_is_help=True, help="Identify a robot's parameters from data.")
+app.add_typer(identify, name="identify")
+
+RobotName = Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="The folder to make; if taken, a number is added.")
+]
+Friction = Annotated[bool, typer.Option(help="With viscous and Coulomb friction.")]
+
+
+@identify.command()
+def excite(
+    robot: RobotName,
+    output: Output = Path("appell-excitation"),
+    duration: Annotated[float, typer.Option(help="s, of one period.")] = 10.0,
+    harmonics: Annotated[int, typer.Option(help="Of the Fourier series.")] = 5,
+    kind: Annotated[str, typer.Option(help="fourier or spline.")] = "fourier",
+    criterion: Annotated[str, typer.Option(help="condition or d_optimal.")] = "condition",
+    position: Annotated[
+        float | None, typer.Option(help="rad or m both ways; else the model's, or 2.5.")
+    ] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="rad/s or m/s; else the model's, or 2.")
+    ] = None,
+    acceleration: Annotated[float, typer.Option(help="rad/s^2 or m/s^2.")] = 8.0,
+    torque: Annotated[float | None, typer.Option(help="N m or N; else the model's.")] = None,
+    friction: Friction = False,
+    rig: Annotated[
+        bool, typer.Option(help="Within what the machine of appell control can do.")
+    ] = False,
+    rate: Annotated[float, typer.Option(min=1, help="Samples a second in the file.")] = 500.0,
+    starts: Annotated[int, typer.Option(min=1, help="How often the search begins.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Which random motions.")] = 0,
+) -> None:
+    """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
+    from appell import identify as identification
+    from appell.library import load
+    from appell.show.figures import require_matplotlib
+    from appell.show.folder import document_files, new_folder, write_files
+    from appell.show.identification import excitation_document
+
+    require_matplotlib()
+    arm = load(robot)
+    limits = _limits(arm, position, speed, torque, rig)
+    output = new_folder(output)  # now, and not after all is computed
+    with _Searching() as progress:
+        found = identification.excite(
+            arm,
+            duration=duration,
+            harmonics=harmonics,
+            kind=kind,  # type: ignore[arg-type]
+            criterion=criterion,  # type: ignore[arg-type]
+            acceleration=acceleration,
+            **limits,
+            friction=friction,
+            starts=starts,
+            seed=seed,
+            progress=progress,
+        )
+    if found.interrupted:
+        typer.echo("Interrupted: this is the best so far.")
+    document = excitation_document(found, arm.name)
+    _print(document.tables)
+    files = {Path("motion.csv"): _motion_csv(found, rate), **document_files(document)}
+    typer.echo(f"Written: {write_files(files, output).parent}")
+
+
+@identify.command()
+def fit(
+    robot: RobotName,
+    data: Annotated[list[Path], typer.Argument(help=".csv, .parquet or .mcap files.")],
+    output: Output = Path("appell-identification"),
+    method: Annotated[
+        list[str] | None, typer.Option(help="Such as qr or sdp; may be given several times.")
+    ] = None,
+    friction: Friction = False,
+    validate: Annotated[
+        Path | None, typer.Option(help="Data to validate with; else the last quarter is held out.")
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Hz, of the low-pass; else chosen from the spectrum.")
+    ] = None,
+    slowest: Annotated[
+        float | None, typer.Option(help="rad/s or m/s; samples with slower joints are left out.")
+    ] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(help="Of columns that do not say, such as q=deg.")
+    ] = None,
+) -> None:
+    """Estimate a robot's parameters: a report, parameters.csv, and robot.urdf, the new robot."""
+    from appell import identify as identification
+    from appell.library import load
+    from appell.show.figures import require_matplotlib
+    from appell.show.folder import document_files, write_files
+    from appell.show.identification import fit_document
+
+    require_matplotlib()
+    arm = load(robot)
+    units = _units(unit)
+    parts = [
+        identification.observe(arm, path, units=units, cutoff=cutoff, slowest=slowest)
+        for path in data
+    ]
+    _print_notes([*parts])
+    used = parts[0] if len(parts) == 1 else identification.joined(parts)
+    if validate is None:
+        used, held_out = used.split()
+    else:
+        held_out = identification.observe(arm, validate, units=units, cutoff=cutoff)
+    fits = {
+        name: identification.fit(arm, *used.states, method=name, friction=friction)  # type: ignore[arg-type]
+        for name in method or ["sdp"]
+    }
+    validations = {name: identification.validate(x, held_out) for name, x in fits.items()}
+    document = fit_document(fits, validations)
+    _print(document.tables[:2])
+    files = {**_results(fits), **document_files(document)}
+    typer.echo(f"Written: {write_files(files, output).parent}")
+
+
+@identify.command()
+def demo(
+    output: Output = Path("appell-identification"),
+    quick: Annotated[bool, typer.Option(help="A shorter motion and search.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Which random numbers.")] = 0,
+) -> None:
+    """The PUMA on the simulated rig: excitation, estimates by every method, validation, and a
+    controller with the nominal and with the identified model."""
+    from rich.console import Console
+
+    from appell.show.figures import require_matplotlib
+    from appell.show.folder import document_files, new_folder, write_files
+    from appell.show.identification import example_document
+    from appell.study.identify_puma import identify_puma
+
+    require_matplotlib()
+    output = new_folder(output)
+    with Console(stderr=True).status("") as status:
+        example = identify_puma(quick=quick, seed=seed, told=status.update)
+    document = example_document(example)
+    _print([table for table in document.tables if not table.title.startswith("Base")])
+    for name, reason in example.refused.items():
+        typer.echo(f"{name}: {reason}")
+    files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
+    typer.echo(f"Written: {write_files(files, output).parent}")
+
+
+def _limits(
+    arm: Robot, position: float | None, speed: float | None, torque: float | None, rig: bool
+) -> dict[str, Any]:
+    """Those given; the machine's, the model's or usual ones where they are not."""
+    given = {"position": position, "speed": speed, "torque": torque}
+    if rig:
+        from appell.control.rig import machine_for
+        from appell.study.identify_puma import machine_limits
+
+        return machine_limits(machine_for(arm)) | {k: x for k, x in given.items() if x is not None}
+    given["position"] = _limit(arm, position, "lower", "position", 2.5)
+    given["speed"] = _limit(arm, speed, "speed", "speed", 2.0)
+    return given
+
+
+def _limit(arm: Robot, given: float | None, own: str, what: str, usual: float) -> Any:
+    """What is given, or None for the model's, or the usual where it has none."""
+    from math import isfinite
+
+    missing = [j.name for j in arm.model.joints if not isfinite(getattr(j, own))]
+    if given is not None or not missing:
+        return given
+    typer.echo(f"{', '.join(missing)}: no limit of {what} in the model; {usual:g} is taken.")
+    return usual
+
+
+def _units(given: list[str] | None) -> dict[str, str] | None:
+    from appell.errors import InputError
+
+    pairs = [text.partition("=") for text in given or []]
+    for signal, mark, unit in pairs:
+        if not (mark and signal and unit):
+            raise InputError(f"--unit {signal}{mark}{unit}: expected a signal and its unit, q=deg.")
+    return {signal: unit for signal, _, unit in pairs} or None
+
+
+class _Searching:
+    """A bar of the search, while it lasts."""
+
+    def __enter__(self) -> Any:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+        self.bar = Progress(*columns, transient=True)
+        self.bar.__enter__()
+        self.task = self.bar.add_task("random motions", total=None)
+        return self.told
+
+    def told(self, step: Any) -> None:
+        done = (step.start - 1) * step.iterations + step.iteration
+        text = f"search {step.start} of {step.starts}, criterion {step.value:.4g}"
+        total = step.starts * step.iterations
+        self.bar.update(self.task, description=text, completed=done, total=total)
+
+    def __exit__(self, *problem: Any) -> None:
+        self.bar.__exit__(*problem)
+
+
+def _print(tables: Any) -> None:
+    from appell.show.document import cells, headings
+
+    table: Table
+    for table in tables:
+        typer.echo(f"\n{table.title}")
+        rows = [line[:-1] for line in cells(table)]
+        print_table(headings(table)[:-1], rows)
+        if table.note:
+            typer.echo(table.note)
+
+
+def _print_notes(parts: list[Data]) -> None:
+    for part in parts:
+        typer.echo(repr(part)[1:-1])
+        for note in part.notes:
+            typer.echo(f"  {note}")
+
+
+def _results(fits: Mapping[str, Fit]) -> dict[Path, str | bytes]:
+    """parameters.csv of all estimates, and the first that is a robot as robot.urdf."""
+    from warnings import catch_warnings, simplefilter
+
+    from appell.model.urdf_writer import urdf_text
+
+    some = next(iter(fits.values()))
+    names = some.nominal.parameter_names(friction=some.basis.friction, rotors=some.basis.rotors)
+    rows = zip(
+        names, some.prior.tolist(), *(f.parameters.tolist() for f in fits.values()), strict=True
+    )
+    head = ["parameter", "nominal", *fits]
+    files: dict[Path, str | bytes] = {Path("parameters.csv"): _csv(head, rows)}
+    for found in fits.values():
+        if found.physical:
+            with catch_warnings(record=True) as remarks:
+                simplefilter("always")
+                files[Path("robot.urdf")] = urdf_text(found.robot.model)
+            for remark in remarks:
+                typer.echo(f"robot.urdf: {remark.message}")
+            break
+    else:
+        typer.echo("No estimate is physical, so no robot.urdf is written; try --method sdp.")
+    return files
+
+
+def _motion_csv(found: Any, rate: float) -> str:
+    import numpy as np
+
+    t = np.arange(int(found.duration * rate) + 1) / rate
+    names = [f"q{j + 1}" for j in range(found.n)]
+    return _csv(["t", *names], np.column_stack([t, found(t)[0]]).tolist())
+
+
+def _csv(head: list[str], rows: Any) -> str:
+    lines = [
+        ",".join(head),
+        *(",".join(x if isinstance(x, str) else repr(x) for x in r) for r in rows),
+    ]
+    return "\n".join([*lines, ""])

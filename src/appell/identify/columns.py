@@ -1,0 +1,124 @@
+"""Which column is which signal of which joint, and in SI units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.identify.table import Table
+from appell.identify.units import SIGNALS, worth
+from appell.robot import Array, Robot
+
+Names = Mapping[str, str | Sequence[str]]
+
+_WITH_UNIT = re.compile(r"^(?P<name>.*?)\s*(?:\[(?P<unit>[^\]]*)\])?$")
+
+
+def signals(
+    table: Table, robot: Robot, columns: Names | None, units: Mapping[str, str] | None
+) -> dict[str, Array]:
+    """t (N,), q and tau (N, n), and v where it is there, in SI units.
+
+    A column is named after its signal and joint, by number or by name: ``q1``, ``tau3``,
+    ``q shoulder``, and may have its unit in brackets, ``q1 [deg]``. ``columns`` names others:
+    ``{"t": "time", "q": ["pos_a [deg]", "pos_b [deg]"], "tau": [...]}``. ``units`` are for signals
+    whose columns do not say: ``{"q": "deg"}``.
+    """
+    _refuse_others("columns", columns)
+    _refuse_others("units", units)
+    found: dict[str, Array] = {}
+    for signal in SIGNALS:
+        names = _names(table, robot, signal, columns)
+        if names is None:
+            continue
+        unit = (units or {}).get(signal)
+        joints = robot.model.joints
+        made = [
+            _in_si(table, name, signal, unit, signal != "t" and joints[j].kind == "prismatic")
+            for j, name in enumerate(names)
+        ]
+        found[signal] = made[0] if signal == "t" else np.column_stack(made)
+    return found
+
+
+def _refuse_others(what: str, given: Any) -> None:
+    if given is None:
+        return
+    if not isinstance(given, Mapping) or not given.keys() <= SIGNALS.keys():
+        raise InputError(
+            f"observe: {what} = {given!r}; expected a mapping of {', '.join(SIGNALS)}."
+        )
+
+
+def _names(table: Table, robot: Robot, signal: str, columns: Names | None) -> Sequence[str] | None:
+    """The table's names of a signal's columns; None where there need not be any."""
+    if columns is not None and signal in columns:
+        given = columns[signal]
+        several = [given] if isinstance(given, str) else list(given)
+        count = 1 if signal == "t" else robot.nv
+        if len(several) != count:
+            raise InputError(
+                f"observe: columns['{signal}'] has {len(several)} names; expected {count}."
+            )
+        return [_known(table, name) for name in several]
+    plain = {_parted(name)[0].lower(): name for name in table.columns}
+    if signal == "t":
+        name = plain.get("t", plain.get("time"))
+        if name is None:
+            raise _missing(table, "t")
+        return [name]
+    found = [_of_joint(plain, signal, j, joint) for j, joint in enumerate(robot.joint_names)]
+    if signal == "v" and None in found:
+        return None
+    for j, name in enumerate(found):
+        if name is None:
+            raise _missing(table, f"{signal}{j + 1}")
+    return [name for name in found if name is not None]
+
+
+def _of_joint(plain: Mapping[str, str], signal: str, j: int, joint: str) -> str | None:
+    joint = joint.lower()
+    ways = (f"{signal}{j + 1}", f"{signal}_{j + 1}", f"{signal} {joint}", f"{signal}_{joint}")
+    return next((plain[way] for way in ways if way in plain), None)
+
+
+def _known(table: Table, name: str) -> str:
+    """A name with or without its unit."""
+    if name in table.columns:
+        return name
+    for other in table.columns:
+        if _parted(other)[0] == name:
+            return other
+    raise _missing(table, name)
+
+
+def _missing(table: Table, name: str) -> InputError:
+    near = get_close_matches(name, table.columns, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return InputError(
+        f"{table.origin}: there is no column '{name}'; the columns are "
+        f"{', '.join(table.columns)}. Name others by columns={{...}}.{hint}"
+    )
+
+
+def _in_si(table: Table, name: str, signal: str, unit: str | None, prismatic: bool) -> Array:
+    x, own = table.columns[name], _parted(name)[1]
+    bad = np.flatnonzero(~np.isfinite(x))
+    if len(bad):
+        raise InputError(
+            f"{table.origin}: column '{name}' holds {x[bad[0]]} in sample {bad[0] + 1} (and "
+            f"{len(bad) - 1} more); expected finite numbers: leave these samples out at the ends, "
+            "or fill them before."
+        )
+    text = own or unit
+    return x * worth(name, text, signal, prismatic) if text else np.array(x, dtype=float)
+
+
+def _parted(name: str) -> tuple[str, str | None]:
+    found = _WITH_UNIT.match(name.strip())
+    return (found["name"], found["unit"]) if found else (name, None)

@@ -1,0 +1,162 @@
+"""Columns of numbers from files: CSV, Parquet, and the logs of the rig (MCAP)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.errors import AppellError, InputError
+from appell.robot import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of equal length by name, and where they come from."""
+
+    columns: Mapping[str, Array]
+    origin: str
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+def read_table(path: str | Path) -> Table:
+    """The columns of a .csv, .parquet or .mcap file."""
+    file = Path(path)
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"{path}: data are read from {', '.join(_READERS)} files, not '{file.suffix}'."
+        )
+    if not file.is_file():
+        given = "this is a folder" if file.is_dir() else "there is no such file"
+        raise InputError(f"{path}: {given}.")
+    try:
+        columns = reader(file)
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}.") from None
+    table = Table(columns, str(path))
+    if not len(table):
+        raise InputError(f"{path}: the file has no samples.")
+    return table
+
+
+def _csv(file: Path) -> dict[str, Array]:
+    """A head of names and lines of numbers, separated by commas, semicolons or tabs."""
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
+            start = lines.readline()
+            mark = max(",;\t", key=start.count)
+            names = [name.strip() for name in next(csv.reader([start], delimiter=mark), [])]
+            _refuse_head(file, names)
+            with np.errstate(all="ignore"):
+                numbers = _fast(lines, mark, len(names))
+        if numbers is None:
+            with file.open(newline="", encoding="utf-8-sig") as lines:
+                rows = csv.reader(islice(lines, 1, None), delimiter=mark)
+                numbers = np.array([*_lines(file, names, rows)], dtype=float)
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: not a text in UTF-8; expected lines of numbers.") from None
+    return dict(zip(names, numbers.reshape(-1, len(names)).T, strict=True))
+
+
+def _fast(lines: Any, mark: str, count: int) -> Array | None:
+    """NumPy's own reader; None where something is not as it should be, which is then looked for."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files without samples
+            numbers = np.loadtxt(lines, delimiter=mark, ndmin=2, comments=None)
+    except ValueError:
+        return None
+    return numbers if not numbers.size or numbers.shape[1] == count else None
+
+
+def _refuse_head(file: Path, names: list[str]) -> None:
+    if not any(names):
+        raise InputError(f"{file}:1: the first line is empty; expected the columns' names.")
+    numbers = sum(_is_number(name) for name in names)
+    if numbers == len(names):
+        raise InputError(
+            f"{file}:1: the first line holds numbers; expected the columns' names, such as t, q1 "
+            "[deg], tau1."
+        )
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InputError(f"{file}:1: column '{min(repeated)}' is there more than once; rename one.")
+
+
+def _lines(file: Path, names: list[str], rows: Iterator[list[str]]) -> Iterator[list[float]]:
+    for k, row in enumerate(rows, start=2):
+        if not row or row == [""]:
+            continue
+        if len(row) != len(names):
+            raise InputError(
+                f"{file}:{k}: {len(row)} values; expected {len(names)}, as the first line has "
+                "names. Was the file cut?"
+            )
+        values = []
+        for name, text in zip(names, row, strict=True):
+            if text.strip() and not _is_number(text):
+                comma = " (decimal commas are not read)" if "," in text else ""
+                raise InputError(f"{file}:{k}: column '{name}' holds {text!r}, no number{comma}.")
+            values.append(float(text) if text.strip() else np.nan)
+        yield values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(file: Path) -> dict[str, Array]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise AppellError("Parquet files need pyarrow: pip install 'appell[identify]'.") from None
+    try:
+        table = parquet.read_table(file)
+    except ArrowException as problem:
+        raise InputError(f"{file}: cannot be read as Parquet: {problem}.") from None
+    columns = {}
+    for name in table.column_names:
+        try:
+            columns[name] = table[name].to_numpy().astype(float)
+        except (TypeError, ValueError):
+            continue  # a text; a column that is asked for is missed by its name
+    return columns
+
+
+def _mcap(file: Path) -> dict[str, Array]:
+    from appell.control.rig.log import read_log
+
+    return log_columns(read_log(file))
+
+
+def log_columns(log: Any) -> dict[str, Array]:
+    """Of a log of the rig, the cycles in which it followed its trajectory."""
+    from appell.control.rig.controller import Phase
+
+    following = np.flatnonzero(log["phase"] == Phase.FOLLOW)
+    columns = {"t": log.t[following]}
+    for name in ("q", "tau"):
+        for j in range(log.n):
+            columns[f"{name}{j + 1}"] = np.array(log[name][following, j], dtype=float)
+    return columns
+
+
+_READERS: dict[str, Callable[[Path], dict[str, Array]]] = {
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".mcap": _mcap,
+}

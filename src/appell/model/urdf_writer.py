@@ -1,0 +1,248 @@
+"""Robots written as URDF files.
+
+A moving link carries all the inertia of its body; links behind fixed joints follow it without
+any. What URDF has no words for (rotors, gravity, a free base, coordinates in an order of their
+own) stands in elements <appell>, which
+``appell.load`` reads and other programs pass over: a warning says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from math import atan2, hypot, isinf
+from pathlib import Path
+from typing import Any
+from warnings import warn
+
+import numpy as np
+import numpy.typing as npt
+from lxml import etree
+
+from appell.errors import ModelError
+from appell.maths.vector import Vector, Z
+from appell.model.build import as_array
+from appell.model.inertia import Inertia
+from appell.model.model import BASE, FREE, GRAVITY, Body, Frame, Joint, Model
+from appell.model.parameters import link_inertia
+from appell.model.urdf import UNLIMITED
+
+Array = npt.NDArray[np.float64]
+Pose = tuple[Array, Array]
+
+
+class UrdfWarning(UserWarning):
+    """A robot has what other programs do not read from its file."""
+
+
+def write_urdf(model: Model, path: str | os.PathLike[str]) -> Path:
+    """Write a robot to a file that ``appell.load`` reads back to the same dynamics."""
+    target = Path(path)
+    if target.suffix.lower() != ".urdf":
+        raise ModelError(f"'{path}': robots are written to .urdf files; name it so.")
+    text = urdf_text(model)
+    part = target.with_name(f"{target.name}.part")  # so that no half of a robot is left
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+    except OSError as problem:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise ModelError(f"'{path}' cannot be written: {problem.strerror}.") from None
+    return target
+
+
+def urdf_text(model: Model) -> str:
+    """The file's text, every number to its last digit."""
+    robot = etree.Element("robot", name=model.name)
+    bodies = model.bodies[FREE:] if model.free else model.bodies
+    root = model.frames[0]
+    for frame in model.frames:
+        _link(robot, frame.name, _inertia_of(model, frame))
+    placed = {frame.name for frame in model.frames}
+    for body in sorted(bodies, key=lambda b: b.coordinate):
+        _moving(robot, model, body, placed)
+    for frame in model.frames:
+        owner = _owner(model, frame.body, root)
+        if frame is not owner:
+            joint = _joint(robot, f"fixed_{frame.name}", "fixed", owner.name, frame.name)
+            _origin(joint, _between(_pose(owner), _pose(frame)))
+    _extension(model, robot)
+    if unread := [*_unread(model)]:
+        warn(
+            f"'{model.name}': other programs than Appell do not read from the file: "
+            f"{'; '.join(unread)}.",
+            UrdfWarning,
+            stacklevel=3,
+        )
+    etree.indent(robot)
+    head = '<?xml version="1.0" encoding="utf-8"?>\n'
+    return head + str(etree.tostring(robot, encoding="unicode")) + "\n"
+
+
+# What URDF has no words for
+
+
+def _unread(model: Model) -> Iterator[str]:
+    """What is said of them."""
+    if tuple(model.gravity) != tuple(GRAVITY):
+        yield f"gravity of ({', '.join(f'{float(x):g}' for x in model.gravity)}) m/s^2"
+    if model.free:
+        yield "that its base is free"
+    if _reordered(model):
+        yield "the order of its coordinates"
+    if model.points:
+        yield f"which points can touch a wall: {', '.join(model.points)} (nor does Appell)"
+    names = [body.joint.name for body in model.bodies if body.joint.rotor != 0]
+    if names:
+        yield f"the rotors' inertias of {', '.join(names)}"
+
+
+def _extension(model: Model, robot: Any) -> None:
+    said = {}
+    if tuple(model.gravity) != tuple(GRAVITY):
+        said["gravity"] = _text(model.gravity)
+    if model.free:
+        said["base"] = "free"
+    if _reordered(model):
+        own = model.joints[FREE:] if model.free else model.joints
+        said["order"] = ",".join(joint.name for joint in own)
+    above = {element.get("link") for element in robot.iter("parent")}
+    ends = {frame.name for frame in model.frames} - above
+    if model.tip is not None and ends != {model.tip}:
+        said["tip"] = model.tip
+    if said:
+        etree.SubElement(robot, "appell", said)
+
+
+def _reordered(model: Model) -> bool:
+    """Whether a coordinate comes before one that carries it, which no order of joints says."""
+    return any(
+        body.parent != BASE and model.bodies[body.parent].coordinate > body.coordinate
+        for body in model.bodies
+    )
+
+
+# Links and joints
+
+
+def _inertia_of(model: Model, frame: Frame) -> Inertia | None:
+    """That of the body named after the link, in the link's frame."""
+    for body in model.links:
+        if body.name == frame.name:
+            return link_inertia(model, body)
+    return None
+
+
+def _link(robot: Any, name: str, inertia: Inertia | None) -> None:
+    link = etree.SubElement(robot, "link", name=name)
+    if inertia is None or not any(inertia.parameters):
+        return
+    if inertia.mass == 0:
+        raise ModelError(
+            f"link '{name}' has moments of inertia and no mass, which a URDF file cannot say; give "
+            "it a mass."
+        )
+    inertial = etree.SubElement(link, "inertial")
+    etree.SubElement(inertial, "origin", xyz=_text(inertia.com))
+    etree.SubElement(inertial, "mass", value=_text([inertia.mass]))
+    keys = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+    moments = zip(keys, (_text([x]) for x in inertia.central), strict=True)
+    etree.SubElement(inertial, "inertia", dict(moments))
+
+
+def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:
+    """A body's joint. A link that is off its joint's axis is fixed to one that is on it."""
+    above = _owner(model, body.parent, model.frames[0])
+    link = model.frame(body.name)
+    R, s = _pose(link)
+    on_axis = not body.revolute or hypot(s[0], s[1]) <= 1e-15 * hypot(*s)
+    joint_frame = (R, s) if on_axis else (R, np.array([0.0, 0.0, s[2]]))
+    child = body.name
+    if not on_axis:
+        child = _unused(f"{body.name}_on_axis", placed)
+        _link(robot, child, None)
+        fixed = _joint(robot, f"fixed_{body.name}", "fixed", child, body.name)
+        _origin(fixed, _between(joint_frame, (R, s)))
+    kind = body.joint.kind
+    free_turn = body.revolute and isinf(body.joint.lower) and isinf(body.joint.upper)
+    kind_name = "continuous" if free_turn else kind
+    joint = _joint(robot, body.joint.name, kind_name, above.name, child)
+    at_zero = as_array(body.rotation(body.shift)), np.array(body.offset(body.shift), dtype=float)
+    _origin(joint, _between(_pose(above), _after(at_zero, joint_frame)))
+    etree.SubElement(joint, "axis", xyz=_text(link.R.T @ Z))
+    _drive(joint, body.joint, free_turn)
+    leader = model.joints[body.coordinate]
+    if leader.name != body.joint.name:
+        multiplier = _text([body.ratio])
+        etree.SubElement(joint, "mimic", joint=leader.name, multiplier=multiplier)
+
+
+def _joint(robot: Any, name: str, kind: str, parent: str, child: str) -> Any:
+    taken = {element.get("name") for element in robot.iterchildren("joint")}
+    joint = etree.SubElement(robot, "joint", name=_unused(name, taken), type=kind)
+    etree.SubElement(joint, "parent", link=parent)
+    etree.SubElement(joint, "child", link=child)
+    return joint
+
+
+def _drive(element: Any, joint: Joint, free_turn: bool) -> None:
+    limit = {} if free_turn else {"lower": _limit(joint.lower), "upper": _limit(joint.upper)}
+    if not free_turn or not (isinf(joint.effort) and isinf(joint.speed)):
+        limit |= {"effort": _limit(joint.effort), "velocity": _limit(joint.speed)}
+        etree.SubElement(element, "limit", limit)
+    if joint.viscous or joint.coulomb:
+        damping, friction = _text([joint.viscous]), _text([joint.coulomb])
+        etree.SubElement(element, "dynamics", damping=damping, friction=friction)
+    if joint.rotor != 0:
+        etree.SubElement(element, "appell", rotor=_text([joint.rotor]), gear=_text([joint.gear]))
+
+
+def _limit(x: float) -> str:
+    return _text([max(-UNLIMITED, min(UNLIMITED, x))])
+
+
+# Places
+
+
+def _owner(model: Model, body: int, root: Frame) -> Frame:
+    """The link on which what hangs on a body is put."""
+    return root if body == BASE else model.frame(model.bodies[body].name)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _pose(frame: Frame) -> Pose:
+    return as_array(frame.R), np.array(frame.s, dtype=float)
+
+
+def _after(first: Pose, second: Pose) -> Pose:
+    return first[0] @ second[0], first[1] + first[0] @ second[1]
+
+
+def _between(first: Pose, second: Pose) -> Pose:
+    """The second as seen from the first."""
+    return first[0].T @ second[0], first[0].T @ (second[1] - first[1])
+
+
+def _origin(element: Any, pose: Pose) -> None:
+    etree.SubElement(element, "origin", xyz=_text(pose[1]), rpy=_text(rpy(pose[0])))
+
+
+def rpy(R: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll). Roll is what is left once yaw is
+    undone, so that both fit each other where neither is well defined."""
+    yaw = atan2(R[1, 0], R[0, 0])
+    pitch = atan2(-R[2, 0], hypot(R[0, 0], R[1, 0]))
+    c, s = np.cos(yaw), np.sin(yaw)
+    middle = c * R[1] - s * R[0]
+    return atan2(-middle[2], middle[1]), pitch, yaw
+
+
+def _text(numbers: Sequence[Any] | Vector | Array) -> str:
+    return " ".join(repr(float(x) + 0.0) for x in numbers)

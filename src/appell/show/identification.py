@@ -1,0 +1,249 @@
+"""Identifications as documents: estimates, how sure they are, and what they foretell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.identify import Data, Excitation, Fit, Validation
+from appell.show.document import Document, Picture, Table, plain
+from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.style import INK, JOINTS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from appell.study.identify_puma import Example
+
+_SOURCE = "Made by appell identify. Units are SI: N m, N, kg, m, rad, s."
+
+
+# An excitation
+
+
+def excitation_document(excitation: Excitation, name: str) -> Document:
+    return Document(
+        "excitation",
+        f"Excitation of {name}",
+        _SOURCE,
+        [excitation_table(excitation), used_table(excitation)],
+        [motion_picture(excitation)],
+    )
+
+
+def excitation_table(excitation: Excitation) -> Table:
+    random = excitation.compared
+    rows = {
+        "optimised": [excitation.condition, excitation.log_det],
+        "random motions, best": [random.best, float(random.log_dets.max())],
+        "random motions, median": [random.median, float(np.median(random.log_dets))],
+    }
+    note = (
+        f"Of the observation matrix, {excitation.kind} motion of {excitation.duration:g} s, "
+        f"optimised for {excitation.criterion}; {len(random.conditions)} random motions of the "
+        "same kind, as large as the same limits let them be."
+    )
+    return plain("How well it excites", ["condition number", "log determinant"], rows, note)
+
+
+def used_table(excitation: Excitation) -> Table:
+    rows = {what: [float(part)] for what, part in excitation.used.items() if what != "workspace"}
+    return plain("What it uses of the limits", ["largest part"], rows)
+
+
+def motion_picture(excitation: Excitation) -> Picture:
+    return Picture(
+        "The motion",
+        "Positions, speeds and accelerations over one period; it starts and ends at rest.",
+        lambda: _motion(excitation),
+    )
+
+
+def _motion(excitation: Excitation) -> Figure:
+    t = np.linspace(0, excitation.duration, 400)
+    with new_figure(7.2, 2.9) as figure:
+        grid = new_grid(figure, 1, 3, legend=0.3)
+        titles = ("position, rad or m", "speed", "acceleration")
+        for axes, title, values in zip(grid, titles, excitation(t), strict=True):
+            for j in range(excitation.n):
+                colour = JOINTS[j % len(JOINTS)]
+                axes.plot(t, values[:, j], color=colour, label=f"joint {j + 1}")
+            axes.set(title=title, xlabel="time, s", xlim=(0, excitation.duration))
+        add_legend(figure, columns=6)
+    return figure
+
+
+# Estimates
+
+
+def fit_document(fits: Mapping[str, Fit], validations: Mapping[str, Validation]) -> Document:
+    """Estimates of one robot by several methods, validated on the same data."""
+    name = next(iter(fits.values())).nominal.name
+    first = next(iter(fits))
+    return Document(
+        "identification",
+        f"Identification of {name}",
+        _SOURCE,
+        [
+            methods_table(fits, validations),
+            torque_table(validations),
+            *(base_table(fit) for fit in fits.values()),
+        ],
+        [torque_picture(validations[first])],
+    )
+
+
+def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]) -> Table:
+    rows = {
+        method: [
+            float(np.mean(validations[method].errors.relative)),
+            float(np.median(validations[method].better)),
+            fit.condition,
+            float(np.median(fit.relative_std)),
+            "yes" if fit.physical else f"no: {len(fit.faults)} faults",
+        ]
+        for method, fit in fits.items()
+    }
+    columns = [
+        "relative error", "times better than nominal", "condition", "median relative deviation",
+        "physical",
+    ]  # fmt: skip
+    note = (
+        "Relative error: rms of the torque error on data that were not used, by the torque's own "
+        "standard deviation, mean of the joints. Better: the nominal model's rms error by the "
+        "estimate's, median of the joints."
+    )
+    return plain("Methods", columns, rows, note)
+
+
+def torque_table(validations: Mapping[str, Validation]) -> Table:
+    some = next(iter(validations.values()))
+    columns = [f"joint {j + 1}" for j in range(some.data.q.shape[1])]
+    rows = {
+        "torque, standard deviation": np.std(some.data.tau, axis=0).tolist(),
+        "nominal model, rms error": some.nominal.rms.tolist(),
+    }
+    rows |= {f"{name}, rms error": v.errors.rms.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, worst": v.errors.worst.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, R2": v.errors.r2.tolist() for name, v in validations.items()}
+    return plain("Torques foretold on data that were not used", columns, rows)
+
+
+def base_table(fit: Fit) -> Table:
+    prior = fit.basis.matrix @ fit.prior
+    rows = {
+        name: [float(x), float(s), float(r), float(p)]
+        for name, x, s, r, p in zip(
+            fit.names, fit.base, fit.std, fit.relative_std, prior, strict=True
+        )
+    }
+    open_ = ", ".join(fit.undetermined)
+    return plain(
+        f"Base parameters by {fit.method}",
+        ["estimate", "standard deviation", "relative", "nominal"],
+        rows,
+        f"The data do not determine {open_}." if open_ else "",
+    )
+
+
+def torque_picture(validation: Validation) -> Picture:
+    return Picture(
+        "Torques",
+        f"As measured, by the estimate ({validation.fit.method}) and by the nominal model, on data "
+        "that were not used.",
+        lambda: _torques(validation),
+    )
+
+
+def _torques(validation: Validation) -> Figure:
+    data = validation.data
+    n = data.q.shape[1]
+    lines = {
+        "measured": (data.tau, {"color": INK, "lw": 2.4, "alpha": 0.3}),
+        "identified": (validation.predicted, {"color": JOINTS[0], "lw": 1.3}),
+        "nominal": (validation.by_nominal, {"color": JOINTS[1], "lw": 1.0, "ls": (0, (3, 2))}),
+    }
+    across = min(n, 3)
+    with new_figure(7.2, 0.9 + 1.9 * ceil(n / across)) as figure:
+        grid = new_grid(figure, ceil(n / across), across, legend=0.3)
+        for j, axes in enumerate(grid[:n]):
+            for name, (tau, style) in lines.items():
+                axes.plot(data.t, tau[:, j], label=name, **style)
+            axes.set(title=f"joint {j + 1}, N m")
+        for axes in grid[max(0, len(grid) - across) :]:
+            axes.set_xlabel("time, s")
+        for axes in grid[n:]:
+            axes.set_axis_off()
+        add_legend(figure, columns=3)
+    return figure
+
+
+# The worked example
+
+
+def example_document(example: Example) -> Document:
+    """The PUMA identified and controlled."""
+    chosen = example.validations[example.chosen]
+    return Document(
+        "identification",
+        "A PUMA identified on the simulated rig",
+        "The arm's links weigh 10 to 20 % more or less than the model says, it carries a load that "
+        "nobody told, and its joints rub. " + _SOURCE,
+        [
+            excitation_table(example.excitation),
+            data_table({"excitation": example.data, "validation": example.held_out}),
+            methods_table(example.fits, example.validations),
+            torque_table(example.validations),
+            tracking_table(example),
+            base_table(example.fits[example.chosen]),
+        ],
+        [motion_picture(example.excitation), torque_picture(chosen), tracking_picture(example)],
+    )
+
+
+def data_table(data: Mapping[str, Data]) -> Table:
+    rows: dict[str, Sequence[Any]] = {
+        name: [len(d), d.rate, d.cutoff, "; ".join(d.notes)] for name, d in data.items()
+    }
+    return plain("Data", ["samples", "a second", "low-pass, Hz", "what was done"], rows)
+
+
+def tracking_table(example: Example) -> Table:
+    rows: dict[str, Sequence[Any]] = {}
+    first = float(np.linalg.norm(example.tracking(next(iter(example.runs)))))
+    for name in example.runs:
+        error = example.tracking(name)
+        total = float(np.linalg.norm(error))
+        rows[name] = [*(1e3 * error).tolist(), 1e3 * total, first / total]
+    joints = [f"joint {j + 1}" for j in range(example.nominal.nv)]
+    return plain(
+        "Computed torque: rms position errors on a motion of its own, mrad",
+        [*joints, "all", "times better"],
+        rows,
+        "The same law and gains on the same rig; only the model differs. The last two compensate "
+        "the identified friction, too.",
+    )
+
+
+def tracking_picture(example: Example) -> Picture:
+    return Picture(
+        "Tracking",
+        "The largest position error of any joint, mrad, under computed torque.",
+        lambda: _tracking(example),
+    )
+
+
+def _tracking(example: Example) -> Figure:
+    from appell.study.identify_puma import following
+
+    with new_figure(7.2, 3.2) as figure:
+        (axes,) = new_grid(figure, 1, 1, legend=0.5)
+        for (name, report), colour in zip(example.runs.items(), JOINTS[1:], strict=False):
+            t, error = following(report)
+            axes.plot(t, 1e3 * np.abs(error).max(axis=1), color=colour, label=name)
+        axes.set(xlabel="time, s", ylabel="mrad", yscale="log")
+        add_legend(figure, columns=2)
+    return figure

@@ -1,0 +1,126 @@
+"""Data that are not what they should be: each fault is named, with its joint and a cure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appell
+from appell.identify import fit
+
+N = 600
+
+
+@pytest.fixture(scope="module")
+def puma():
+    return appell.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def good(puma):
+    """A motion of all joints, sampled every 5 ms."""
+    draw = np.random.default_rng(0)
+    t, w, at = 0.005 * np.arange(N)[:, None], draw.uniform(3, 9, 6), draw.uniform(0, 6, 6)
+    q = np.sin(w * t + at) + 0.5 * np.sin(2.3 * w * t)
+    v = w * np.cos(w * t + at) + 1.15 * w * np.cos(2.3 * w * t)
+    a = -(w**2) * np.sin(w * t + at) - 2.645 * w**2 * np.sin(2.3 * w * t)
+    return {"q": q, "v": v, "a": a, "tau": puma.inverse_dynamics(q, v, a)}
+
+
+def swapped(x, i, j):
+    order = [j if k == i else i if k == j else k for k in range(x.shape[1])]
+    return x[:, order]
+
+
+def with_number(x, number):
+    x = x.copy()
+    x[7, 2] = number
+    return x
+
+
+def held(x, j):
+    x = x.copy()
+    x[:, j] = 0.3
+    return x
+
+
+FAULTS = {
+    "NaN": (lambda g: {"v": with_number(g["v"], np.nan)}, "v of 'joint3' is nan at sample 7"),
+    "infinite": (lambda g: {"tau": with_number(g["tau"], np.inf)}, "tau of 'joint3' is inf"),
+    "constant position": (lambda g: {"q": held(g["q"], 3)}, "q of 'joint4' is 0.3 at all 600"),
+    "dead sensor": (lambda g: {"tau": held(g["tau"], 1)}, "tau of 'joint2' is 0.3 at all 600"),
+    "swapped torques": (lambda g: {"tau": swapped(g["tau"], 1, 2)}, "columns look swapped"),
+    "swapped joints": (
+        lambda g: {k: swapped(g[k], 1, 2) for k in ("q", "v", "a")},
+        "q2 and q3 are swapped",
+    ),
+    "degrees": (lambda g: {k: np.degrees(g[k]) for k in ("q", "v", "a")}, "look like degrees"),
+    "speeds in degrees": (
+        lambda g: {k: np.degrees(g[k]) for k in ("v", "a")},
+        "in units that do not go together",
+    ),
+    "torques in mN m": (lambda g: {"tau": 1000 * g["tau"]}, r"1e\+03 times what the model needs"),
+    "opposite sign": (lambda g: {"tau": -g["tau"]}, "the sign is opposite"),
+    "too few": (lambda g: {k: x[:5] for k, x in g.items()}, "30 equations for 36 unknowns"),
+    "none": (lambda g: {k: x[:0] for k, x in g.items()}, "0 samples"),
+    "transposed": (lambda g: {"q": g["q"].T}, "looks transposed"),
+    "lengths": (lambda g: {"tau": g["tau"][:-1]}, "tau 599 samples; expected as many of each"),
+    "text": (lambda g: {"q": g["q"].astype(str)}, "q has dtype"),
+    "missing": (lambda g: {"tau": None}, "tau missing"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named(fault, puma, good):
+    spoil, message = FAULTS[fault]
+    with pytest.raises(appell.InputError, match=message):
+        fit(puma, **{**good, **spoil(good)})
+
+
+def test_good_data_pass_and_unchecked_ones_are_taken_as_they_are(puma, good):
+    assert fit(puma, **good).residuals.max() < 1e-9
+    odd = fit(puma, **{**good, "tau": -good["tau"]}, check=False)
+    assert not odd.physical
+
+
+def test_faults_are_found_in_blocks_too(puma, good):
+    blocks = [tuple(x[k : k + 200] for x in good.values()) for k in range(0, N, 200)]
+    blocks[2] = (blocks[2][0], with_number(blocks[2][1], np.nan), *blocks[2][2:])
+    with pytest.raises(appell.InputError, match="at sample 407"):
+        fit(puma, iter(blocks))
+    with pytest.raises(appell.InputError, match="a generator gives them once"):
+        fit(puma, iter(blocks[:2]), method="irls")
+    with pytest.raises(appell.InputError, match="expected the four arrays"):
+        fit(puma, [blocks[0][:2]])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"method": "magic"}, "expected one of qr, svd"),
+        ({"weights": [1, 2]}, "6 positive numbers"),
+        ({"prior": [1.0]}, "expected 60 finite numbers"),
+        ({"payload_link": "hand"}, "one of link1, link2"),
+        ({"stribeck": True}, "give friction=True"),
+        ({"stribeck": {"vs": 1}, "friction": True}, "expected True"),
+        ({"stribeck": True, "friction": True, "method": "sdp"}, "needs method='wls'"),
+    ],
+)
+def test_bad_options_are_refused(option, message, puma, good):
+    with pytest.raises(appell.InputError, match=message):
+        fit(puma, **good, **option)
+
+
+def test_an_interruption_gets_through(puma, good):
+    def impatient(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(puma, **good, progress=impatient)
+
+
+def test_progress_counts_the_samples(puma, good):
+    seen: list[int] = []
+    fit(puma, **good, progress=seen.append)
+    assert seen[-1] == N
+    assert fit(puma, **good, progress=True).samples == N
