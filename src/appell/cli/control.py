@@ -1,0 +1,212 @@
+"""``appell control``: laws that move an arm over a hardware interface, simulated or real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from appell.cli.app import app
+
+if TYPE_CHECKING:
+    from appell.control.law import Law
+    from appell.control.rig.report import Report
+    from appell.control.rig.setup import Setup
+
+control = typer.Typer(no_args_is_help=True, help="Move an arm over a hardware interface.")
+app.add_typer(control, name="control")
+
+LAWS = {
+    "tracking-integral": "TrackingIntegral",
+    "tracking": "Tracking",
+    "point-to-point": "PointToPoint",
+    "computed-torque": "ComputedTorque",
+    "pd-gravity": "PDGravity",
+    "feedforward": "Feedforward",
+    "sliding-mode": "SlidingMode",
+    "adaptive": "Adaptive",
+}
+HOME = "0,-45,60,0,30,0"
+
+Arm = Annotated[str, typer.Option("--robot", help="A robot of the library, or a URDF file.")]
+LawName = Annotated[str, typer.Option("--law", help=f"One of {', '.join(LAWS)}.")]
+ChannelName = Annotated[
+    str, typer.Option("--channel", help="shm or udp: real time; lockstep: without time.")
+]
+LogFile = Annotated[Path | None, typer.Option("--log", help="The MCAP file to write.")]
+Injected = Annotated[
+    list[str] | None,
+    typer.Option("--fault", help="Such as 'stuck@1500,joint=2'; may be given several times."),
+]
+Wakes = Annotated[
+    str | None, typer.Option("--from", help="Where the simulated arm wakes up, degrees.")
+]
+Driver = Annotated[
+    str | None,
+    typer.Option("--hardware", help="One's own machine: module:name of what makes its driver."),
+]
+Numbers = Annotated[
+    str | None, typer.Option("--machine", help="Its numbers: module:name of a Machine.")
+]
+Live = Annotated[bool, typer.Option("--live/--quiet", help="Show the run while it goes on.")]
+
+
+@control.command()
+def move(
+    to: Annotated[str, typer.Option("--to", help="Where to go: degrees, with commas between.")],
+    duration: Annotated[float, typer.Option(help="s")] = 2.0,
+    robot: Arm = "puma560",
+    law: LawName = "tracking-integral",
+    channel: ChannelName = "shm",
+    log: LogFile = None,
+    fault: Injected = None,
+    wakes: Wakes = None,
+    hardware: Driver = None,
+    machine: Numbers = None,
+    live: Live = True,
+) -> None:
+    """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
+    from appell.control import quintic
+
+    chosen = _law(robot, law)
+    start = _degrees(wakes or _home(chosen), chosen.robot.nv)
+    trajectory = quintic(start, _degrees(to, chosen.robot.nv), duration)
+    own = _own(hardware, machine)
+    _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live)
+
+
+@control.command()
+def follow(
+    file: Annotated[Path, typer.Argument(help="CSV with t, q1, ... in s and rad; or npz.")],
+    robot: Arm = "puma560",
+    law: LawName = "tracking-integral",
+    channel: ChannelName = "shm",
+    log: LogFile = None,
+    fault: Injected = None,
+    wakes: Wakes = None,
+    hardware: Driver = None,
+    machine: Numbers = None,
+    live: Live = True,
+    speed: Annotated[float, typer.Option(help="So many times as fast as the file says.")] = 1.0,
+    repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
+) -> None:
+    """Along a trajectory of a file, and stop. Status 1 on a fault."""
+    from appell.control.rig.motions import read_motion
+
+    chosen = _law(robot, law)
+    trajectory = read_motion(file, chosen.robot.nv, speed)
+    start = None if wakes is None else _degrees(wakes, chosen.robot.nv)
+    own = _own(hardware, machine)
+    _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
+
+
+control.command("replay", help="The same, for what teach has written.")(follow)
+
+
+@control.command()
+def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
+    """What a log holds, also one that was cut. Status 1 if it ends in a fault."""
+    from appell.control.rig import Report, State, read_log
+
+    log = read_log(file)
+    last = log.events[-1] if log.events else None
+    state, reason = (State.HOMING, "") if last is None else (last.state, last.reason)
+    _finish(Report(log, state, reason, float(log.metadata["period"])), file)
+
+
+# What commands share
+
+
+def _law(robot: str, name: str) -> Law:
+    import appell
+    from appell.errors import InputError
+
+    if name not in LAWS:
+        raise InputError(f"--law {name}: expected one of {', '.join(LAWS)}.")
+    return getattr(appell.control, LAWS[name])(appell.load(robot))
+
+
+def _home(law: Law) -> str:
+    return HOME if law.robot.name == "puma560" else ",".join("0" * law.robot.nv)
+
+
+def _degrees(text: str, n: int) -> Any:
+    import numpy as np
+
+    from appell.errors import InputError
+
+    try:
+        numbers = [float(x) for x in text.replace(",", " ").split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != n:
+        raise InputError(f"'{text}': expected {n} numbers, in degrees, such as {HOME}.")
+    return np.radians(numbers)
+
+
+def _own(hardware: str | None, machine: str | None) -> dict[str, Any]:
+    """One's own machine, found by its names."""
+    own: dict[str, Any] = {}
+    if machine is not None:
+        own["machine"] = _named("--machine", machine)
+    if hardware is not None:
+        own["hardware"] = _named("--hardware", hardware)
+    return own
+
+
+def _named(option: str, name: str) -> Any:
+    import importlib
+    import sys
+
+    from appell.errors import InputError
+
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")  # the folder where one is
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise InputError(f"{option} {name}: {problem}; expected module:name.") from None
+    finally:
+        sys.path.remove("")
+
+
+def _setup(
+    law: Law,
+    trajectory: Any,
+    channel: str,
+    log: Path | None,
+    faults: list[str] | None,
+    start: Any,
+    **others: Any,
+) -> Setup:
+    from appell.control.rig.faults import fault_of
+    from appell.control.rig.setup import setup
+
+    given = [fault_of(text) for text in faults or []]
+    over = None if "hardware" in others and channel != "lockstep" else channel
+    return setup(law, trajectory, channel=over, log=log, faults=given, q0=start, **others)
+
+
+def _run(ready: Setup, live: bool) -> None:
+    from appell.control.rig.running import start
+    from appell.control.rig.runs import in_lockstep
+
+    if ready.channel == "lockstep":
+        report = in_lockstep(ready)
+    else:
+        from appell.cli.control_view import watching
+
+        with start(ready) as running, watching(live) as watch:
+            report = running.wait(watch)
+    _finish(report, ready.log)
+
+
+def _finish(report: Report, log: Path | None) -> None:
+    from appell.cli.control_view import print_report
+
+    print_report(report)
+    if log is not None:
+        typer.echo(f"Log: {log}")
+    if not report.ok:
+        raise typer.Exit(1)

@@ -1,0 +1,108 @@
+"""``appell control teach``: lead the arm by hand, and keep where it was."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from appell.cli.control import (
+    Arm,
+    ChannelName,
+    Driver,
+    Injected,
+    Live,
+    LogFile,
+    Numbers,
+    Wakes,
+    _degrees,
+    _finish,
+    _home,
+    _law,
+    _own,
+    _setup,
+    control,
+)
+
+if TYPE_CHECKING:
+    from appell.control.rig.report import Report
+    from appell.control.rig.setup import Setup
+
+
+@control.command()
+def teach(
+    file: Annotated[Path, typer.Argument(help="The CSV file to write, for replay.")],
+    motion: Annotated[
+        bool, typer.Option("--motion", help="Keep the whole motion, not the marks alone.")
+    ] = False,
+    robot: Arm = "puma560",
+    channel: ChannelName = "shm",
+    log: LogFile = None,
+    fault: Injected = None,
+    wakes: Wakes = None,
+    hardware: Driver = None,
+    machine: Numbers = None,
+    live: Live = True,
+) -> None:
+    """Brakes off, the arm bears its own weight; standard input says what to do, line by line:
+    '1 +10' leads joint 1 on by 10 degrees (the simulated arm), 'mark' notes where the arm is,
+    'end' ends."""
+    from appell.control.rig import teach as lessons
+    from appell.control.rig.mission import Yield
+    from appell.control.rig.motions import write_motion
+    from appell.errors import InputError
+
+    if file.exists():
+        raise InputError(f"{file} is there already; what was taught is never overwritten.")
+    law = _law(robot, "tracking-integral")
+    start = _degrees(wakes or _home(law), law.robot.nv)
+    led = Yield(law.robot.nv, lessons.yielding(law.robot))
+    ready = _setup(law, led, channel, log, fault, start, **_own(hardware, machine))
+    if ready.hardware is not None and channel == "lockstep":
+        raise InputError("teach --channel lockstep: a simulated hand leads a simulated arm only.")
+    if channel == "lockstep":
+        report, marks = lessons.teach_in_lockstep(ready, sys.stdin)
+    else:
+        report, marks = _in_real_time(ready, live)
+    if report.ok:
+        t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
+        write_motion(file, t, q)
+        typer.echo(f"Written: {file}, {len(t)} positions")
+    _finish(report, log)
+
+
+def _in_real_time(ready: Setup, live: bool) -> tuple[Report, list[Any]]:
+    from appell.cli.control_view import watching
+    from appell.control.rig import teach as lessons
+    from appell.control.rig.running import Running, start
+    from appell.errors import InputError
+
+    said: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(said,), daemon=True).start()
+    lesson = lessons.Lesson(ready.machine)
+
+    def heard() -> str | None:
+        return None if said.empty() else said.get()
+
+    with start(ready) as running, watching(live) as watch:
+
+        def look(run: Running) -> None:
+            try:
+                lessons.teach_live(run, lesson, heard)
+            except InputError as problem:
+                typer.echo(problem, err=True)
+            if watch is not None:
+                watch(run)
+
+        report = running.wait(look)
+    return report, lesson.marks
+
+
+def _listen(said: queue.Queue[str]) -> None:
+    for line in sys.stdin:
+        said.put(line)
+    said.put("end")

@@ -1,0 +1,148 @@
+"""``appell control soak`` and ``campaign``: the rig put to the test."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from appell.cli.control import ChannelName, Live, LogFile, _law, _setup, control
+from appell.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from appell.control.rig.campaign import Outcome
+    from appell.control.rig.setup import Setup
+
+
+@control.command()
+def soak(
+    minutes: Annotated[float, typer.Option(help="How long.")] = 10.0,
+    channel: ChannelName = "shm",
+    log: LogFile = None,
+    live: Live = True,
+) -> None:
+    """The PUMA to and fro for minutes at 1 kHz: what was logged, what was late."""
+    from appell.cli.control_view import print_report, watching
+    from appell.control.rig.running import start
+    from appell.errors import InputError
+
+    if not 0 < minutes < 1e5:
+        raise InputError(f"--minutes {minutes}: expected a number greater than zero.")
+    once = 4.0
+    ready = _to_and_fro(once, max(1, round(60 * minutes / once)), channel, log)
+    with start(ready) as running, watching(live) as watch:
+        report = running.wait(watch)
+        size = running.log.stat().st_size
+    print_report(report)
+    plant = report.plant or {}
+    struck = report.state.name == "FAULT" and "watchdog" in report.reason
+    typer.echo(
+        f"{report.cycles * report.period:.1f} s; missed watchdogs: {int(struck)}; the machine made "
+        f"{plant.get('cycles', 0)} cycles with {plant.get('overruns', 0)} overruns; "
+        f"log {size / 1e6:.1f} MB, {'complete' if report.log.complete else 'cut'}."
+    )
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _to_and_fro(once: float, times: int, channel: str, log: Path | None) -> Setup:
+    """A way of the PUMA that comes back after so many seconds."""
+    import numpy as np
+
+    from appell.control import spline
+
+    law = _law("puma560", "tracking-integral")
+    points = np.radians(
+        [
+            [0, -45, 60, 0, 30, 0],
+            [20, -30, 70, 20, 50, 30],
+            [30, -15, 30, 45, 60, 90],
+            [10, -40, 50, 30, 40, 40],
+            [0, -45, 60, 0, 30, 0],
+        ]
+    )
+    way = spline(points, np.linspace(0, once, 5))
+    return _setup(law, way, channel, log, None, None, repeat=times)
+
+
+@control.command()
+def campaign(
+    faults: Annotated[int, typer.Option(help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Which.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option(help="A file of outcomes; what it holds is not done again.")
+    ] = None,
+) -> None:
+    """Random faults in lock step: how many end safely within their limits. Status 1 if not all."""
+    from rich.progress import track
+
+    from appell.control.rig import campaign as trials
+
+    ready = _to_and_fro(2.0, 1, "lockstep", None)
+    done = _known(output, seed)
+    left = sum(k not in done for k in range(faults))
+    file = None if output is None else output.open("a")
+    try:
+        if file is not None and not done and output is not None and not output.stat().st_size:
+            file.write(json.dumps({"seed": seed}) + "\n")
+        for outcome in track(trials.campaign(ready, faults, seed, done), "Faults", total=left):
+            done[outcome.number] = outcome
+            if file is not None:
+                file.write(trials.outcome_line(outcome) + "\n")
+                file.flush()
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.")
+    finally:
+        if file is not None:
+            file.close()
+    _summary([o for k, o in sorted(done.items()) if k < faults], faults)
+
+
+def _known(output: Path | None, seed: int) -> dict[int, Outcome]:
+    from appell.control.rig import campaign as trials
+    from appell.errors import InputError
+
+    if output is None or not output.exists() or not output.stat().st_size:
+        return {}
+    first = output.read_text().partition("\n")[0]
+    try:
+        other = json.loads(first)["seed"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{output}: not a file of outcomes.") from None
+    if other != seed:
+        raise InputError(f"{output}: its outcomes are those of --seed {other}, not {seed}.")
+    return trials.outcomes_in(output)
+
+
+def _summary(outcomes: list[Outcome], wanted: int) -> None:
+    by_kind = defaultdict(list)
+    for outcome in outcomes:
+        by_kind[outcome.fault.kind].append(outcome)
+    rows = []
+    for kind, those in sorted(by_kind.items()):
+        due = [o for o in those if o.due is not None]
+        after = [o.stood - o.due for o in due if o.stood is not None and o.due is not None]
+        rows.append(
+            [
+                kind,
+                f"{len(those)}",
+                f"{len(due)}",
+                f"{sum(o.stood is not None for o in those)}",
+                f"{max(after):+d}" if after else "",
+                f"{sum(o.good for o in those)}",
+            ]
+        )
+    print_table(["fault", "tried", "beyond limits", "stopped", "cycles past limit", "good"], rows)
+    good = sum(o.good for o in outcomes)
+    lost = sum(not o.logged for o in outcomes)
+    typer.echo(
+        f"{good} of {len(outcomes)} as they must be; {lost} logs incomplete; "
+        f"{wanted - len(outcomes)} not tried."
+    )
+    for o in [o for o in outcomes if not o.good][:20]:
+        typer.secho(f"{o.fault}: due {o.due}, stood {o.stood}, {o.reason!r}", fg="red", err=True)
+    if good < wanted:
+        raise typer.Exit(1)

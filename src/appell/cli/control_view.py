@@ -1,0 +1,124 @@
+"""A run on the terminal: while it goes on, and when it is over.
+
+It reads shared memory and writes nothing there, so the loop does not know of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from appell.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from appell.control.rig.report import Report
+    from appell.control.rig.running import Running
+
+_LAST = 2.0  # s before a fault that are shown
+
+
+@contextmanager
+def watching(wanted: bool) -> Iterator[Callable[[Running], None] | None]:
+    """What looks at a run now and then and shows it, if someone can see it."""
+    if not wanted or not sys.stdout.isatty():
+        yield None
+        return
+    from rich.live import Live
+
+    with Live(refresh_per_second=10, transient=True) as live:
+
+        def look(running: Running) -> None:
+            row = running.now()
+            if row is not None:
+                live.update(table_of(row))
+
+        yield look
+
+
+def table_of(row: Any) -> Table:
+    """A cycle: the joints in lines."""
+    import numpy as np
+    from rich.table import Table
+
+    from appell.control.rig.controller import Phase
+    from appell.control.rig.safety import State
+
+    table = Table(
+        title=f"{State(row['state']).name}, {Phase(row['phase']).name.lower()}: cycle "
+        f"{row['cycle']}, late by {row['late'] / 1e3:.0f} us, {row['overruns']} overruns"
+    )
+    for name in ("joint", "position, deg", "error, deg", "speed, deg/s", "torque, N m", "volts"):
+        table.add_column(name, justify="right")
+    degrees = [np.degrees(row["q"]), np.degrees(row["qd"] - row["q"]), np.degrees(row["v"])]
+    for j in range(len(row["q"])):
+        hot = " hot" if int(row["hot"]) >> j & 1 else ""
+        numbers = [f"{x[j]:.3f}" for x in degrees]
+        table.add_row(f"{j + 1}{hot}", *numbers, f"{row['tau'][j]:.2f}", f"{row['volts'][j]:+.2f}")
+    return table
+
+
+def print_report(report: Report) -> None:
+    """States, errors, time; before a fault the last seconds."""
+    import numpy as np
+
+    for event in report.states:
+        why = f": {event.reason}" if event.reason else ""
+        typer.echo(f"{event.cycle * report.period:9.3f} s  {event.state.name}{why}")
+    if not report.ok and not any(e.reason == report.reason for e in report.states):
+        typer.echo(f"           {report.state.name}: {report.reason}")  # no room in the log
+    if not report.stands:
+        typer.echo("The machine has not said that it stands with its brakes on.")
+    worst = np.abs(report.error[report.following])
+    typer.echo(
+        f"{report.cycles} cycles logged, {report.skipped} left out, {report.overruns} overruns, "
+        f"{report.missed_readings} without a reading."
+    )
+    if len(worst):
+        shown = ", ".join(f"{x:.2f}" for x in np.degrees(worst.max(axis=0)))
+        typer.echo(f"Largest errors on the way, degrees: {shown}")
+    if report.allowed:
+        print_times(report)
+    if not report.ok:
+        _print_last(report)
+
+
+def print_times(report: Report) -> None:
+    """How late cycles began, as measured."""
+    typer.echo("; ".join(f"{name}: {what}" for name, what in report.allowed.items()))
+    rows = [
+        [name, f"{count}", f"{100 * count / max(report.cycles, 1):.3f} %"]
+        for name, count in report.histogram()
+        if count
+    ]
+    print_table(["late by", "cycles", "share"], rows)
+    typer.echo(
+        f"{100 * report.late_share:.4f} % of cycles more than half a period late or left out."
+    )
+
+
+def _print_last(report: Report) -> None:
+    """About ten rows of the last seconds."""
+    import numpy as np
+
+    rows = report.last(_LAST)
+    if not len(rows):
+        return
+    typer.echo(f"The last {_LAST:g} s, errors in degrees and volts:")
+    picked = rows[np.unique(np.linspace(0, len(rows) - 1, 10).astype(int))]
+    lines = [
+        [
+            f"{int(row['cycle']) * report.period:.3f}",
+            *(
+                f"{e:.2f} {u:+.2f}"
+                for e, u in zip(np.degrees(row["qd"] - row["q"]), row["volts"], strict=True)
+            ),
+        ]
+        for row in picked
+    ]
+    print_table(["s", *(f"joint {j + 1}" for j in range(report.log.n))], lines)

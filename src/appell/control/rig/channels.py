@@ -1,0 +1,198 @@
+"""Channels that carry records between a controller and a machine: shared memory, and UDP.
+
+Both ends keep the newest record only: an old one is worth nothing to a control loop.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import struct
+import time
+from pathlib import Path
+from select import select
+from typing import Protocol
+
+from appell.control.rig.protocol import (
+    Command,
+    Reading,
+    command_bytes,
+    command_of,
+    command_size,
+    reading_of,
+    reading_size,
+    safe,
+)
+
+_POLL = 50e-6  # s between two looks at shared memory
+_HEAD = struct.Struct("<QI")  # sequence number, odd while a record is being written; its size
+
+
+class Channel(Protocol):
+    """One end of it."""
+
+    def send(self, data: bytes) -> None: ...
+
+    def receive(self, timeout: float = 0.0) -> bytes | None:
+        """The newest record that was not given before."""
+
+    def close(self) -> None: ...
+
+
+class Slot:
+    """A record in memory that one process writes and others read: a sequence lock."""
+
+    def __init__(self, memory: mmap.mmap, at: int, room: int) -> None:
+        self.memory, self.at, self.room = memory, at, room
+        self.sequence = self.seen = 0
+
+    @staticmethod
+    def size(room: int) -> int:
+        return (_HEAD.size + room + 63) // 64 * 64
+
+    def write(self, data: bytes | memoryview) -> None:
+        start = self.at + _HEAD.size
+        _HEAD.pack_into(self.memory, self.at, self.sequence + 1, len(data))
+        self.memory[start : start + len(data)] = data
+        self.sequence += 2
+        _HEAD.pack_into(self.memory, self.at, self.sequence, len(data))
+
+    def read(self) -> bytes | None:
+        """What is new; None where nothing is, or while it is being written."""
+        sequence, size = _HEAD.unpack_from(self.memory, self.at)
+        if sequence == self.seen or sequence & 1 or size > self.room:
+            return None
+        start = self.at + _HEAD.size
+        data = self.memory[start : start + size]
+        if _HEAD.unpack_from(self.memory, self.at)[0] != sequence:
+            return None
+        self.seen = sequence
+        return bytes(data)
+
+
+class SharedMemory:
+    """A file in memory, with a slot each way."""
+
+    def __init__(self, path: Path | str, n: int, *, machine: bool = False) -> None:
+        up, down = Slot.size(reading_size(n)), Slot.size(command_size(n))
+        self.memory = mapped(path, up + down)
+        readings = Slot(self.memory, 0, reading_size(n))
+        commands = Slot(self.memory, up, command_size(n))
+        self.out, self.into = (readings, commands) if machine else (commands, readings)
+
+    def send(self, data: bytes) -> None:
+        self.out.write(data)
+
+    def receive(self, timeout: float = 0.0) -> bytes | None:
+        until = time.monotonic() + timeout
+        while True:
+            data = self.into.read()
+            if data is not None or time.monotonic() >= until:
+                return data
+            time.sleep(_POLL)
+
+    def close(self) -> None:
+        self.memory.close()
+
+
+class Udp:
+    """A socket on loopback. The machine's end, of n joints, answers whoever sends it a command; the
+    controller's end, which has the machine's ``address``, hears that machine alone."""
+
+    def __init__(self, n: int, address: tuple[str, int] | None = None) -> None:
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setblocking(False)
+        self.n, self.peer = n, address
+        if address is None:
+            self.socket.bind(("127.0.0.1", 0))
+        else:
+            self.socket.connect(tuple(address))
+        self.machine = address is None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.socket.getsockname()
+
+    def send(self, data: bytes) -> None:
+        if self.peer is None:
+            return
+        try:
+            if self.machine:
+                self.socket.sendto(data, self.peer)
+            else:
+                self.socket.send(data)
+        except (ConnectionRefusedError, BlockingIOError):
+            pass  # nobody listens, or the system has no room: the record is lost
+
+    def receive(self, timeout: float = 0.0) -> bytes | None:
+        newest = self._drain()
+        if newest is not None or timeout <= 0:
+            return newest
+        select([self.socket], [], [], timeout)
+        return self._drain()
+
+    def _drain(self) -> bytes | None:
+        newest = None
+        for _ in range(1000):  # a flood must not hold the loop
+            try:
+                data, sender = self.socket.recvfrom(2048)
+            except BlockingIOError:
+                break
+            except ConnectionRefusedError:
+                continue
+            if self.machine:
+                if command_of(data, self.n) is None:
+                    continue  # a stranger
+                self.peer = sender
+            newest = data
+        return newest
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class Remote:
+    """A machine at the other end of a channel, as
+    :class:`~appell.control.rig.protocol.Hardware`."""
+
+    def __init__(self, channel: Channel, n: int) -> None:
+        self.channel, self.n = channel, n
+        self.last = 0
+        self.refused = 0  # records that were damaged or out of order
+
+    def read(self, timeout: float = 0.0) -> Reading | None:
+        if not self.last:  # so that the machine knows whom to answer
+            self.channel.send(command_bytes(safe(0, 0, self.n)))
+        data = self.channel.receive(timeout)
+        if data is None:
+            return None
+        reading = reading_of(data, self.n)
+        if reading is None or reading.cycle <= self.last:
+            self.refused += 1
+            return None
+        self.last = reading.cycle
+        return reading
+
+    def write(self, command: Command) -> None:
+        self.channel.send(command_bytes(command))
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+def newest_command(channel: Channel, n: int) -> Command | None:
+    """For the machine's end."""
+    data = channel.receive()
+    return None if data is None else command_of(data, n)
+
+
+def mapped(path: Path | str, size: int) -> mmap.mmap:
+    """A file's memory, made if it is not there."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(fd).st_size < size:
+            os.ftruncate(fd, size)
+        return mmap.mmap(fd, size)
+    finally:
+        os.close(fd)

@@ -1,0 +1,176 @@
+"""A process of a run, told by a pickle what to be.
+
+Its standard input carries the pickle and then lines; at its end the parent is gone, and so is the
+process. Its standard output says, in one line of JSON, that it is ready.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from appell.control.law import Law
+from appell.control.rig.channels import Channel, Remote, SharedMemory, Slot, Udp, mapped
+from appell.control.rig.controller import Controller, rehearse
+from appell.control.rig.faults import Fault
+from appell.control.rig.log import Writer, message_type
+from appell.control.rig.loop import Loop, between_readings
+from appell.control.rig.machine import Machine
+from appell.control.rig.mission import Mission
+from appell.control.rig.plant import Rig
+from appell.control.rig.protocol import Hardware
+from appell.control.rig.realtime import Clock, prepare
+from appell.control.rig.safety import Limits
+from appell.control.rig.serve import serve
+from appell.errors import InputError
+from appell.robot import Robot
+
+_LENGTH = struct.Struct("<Q")
+
+
+@dataclass
+class PlantJob:
+    """To be the machine."""
+
+    folder: Path
+    channel: str
+    robot: Robot
+    machine: Machine
+    q0: Any
+    faults: list[Fault]
+    seed: int
+
+    def run(self) -> None:
+        rig = Rig(self.robot, self.machine, self.q0, self.faults, self.seed)
+        rig.arm.settle(rig.volts, rig.arm.brake)  # compiled before it has to be quick
+        channel: Channel
+        address: Any
+        if self.channel == "udp":
+            channel = udp = Udp(self.machine.n)
+            address = udp.address
+        else:
+            address = str(self.folder / "channel")
+            channel = SharedMemory(address, self.machine.n, machine=True)
+        allowed = prepare(priority=40, cpu=1)
+        _ready({"address": address})
+        made = serve(rig, channel, _Lines())
+        _leave(self.folder / "plant.json", made | {"allowed": allowed})
+
+
+@dataclass
+class ControllerJob:
+    """To be the controller."""
+
+    folder: Path
+    law: Law
+    mission: Mission
+    machine: Machine
+    limits: Limits
+    hardware: Callable[[], Hardware]
+    log: Path
+    metadata: dict[str, Any]
+    faults: list[Fault]
+    tool: int
+
+    def run(self) -> None:
+        n = self.machine.n
+        controller = Controller(self.law, self.mission, self.machine, self.limits, self.tool)
+        for law in (self.mission.law, self.law):
+            if law is not None:
+                rehearse(law, self.machine)
+        board = Slot(mapped(self.folder / "board", board_size(n)), 0, message_type(n).itemsize)
+        writer = Writer(self.log, n, self.metadata)
+        hardware = self.hardware()
+        lines = _Lines()
+        loop = Loop(
+            controller, hardware, writer, board=board, faults=self.faults, ask=lambda: _asked(lines)
+        )
+        allowed = prepare(priority=50, cpu=0)
+        _ready({})
+        clock = between_readings(hardware, self.machine.period)
+        if clock is None:
+            controller.fail("readings lost: the machine does not answer")
+        result = loop.run(clock or Clock(self.machine.period))
+        _leave(self.folder / "controller.json", asdict(result) | {"allowed": allowed})
+
+
+def board_size(n: int) -> int:
+    return Slot.size(message_type(n).itemsize)
+
+
+def over_channel(channel: str, address: Any, n: int) -> Remote:
+    """The simulated rig, from the controller's end."""
+    if channel == "udp":
+        return Remote(Udp(n, tuple(address)), n)
+    return Remote(SharedMemory(address, n), n)
+
+
+def send_job(job: PlantJob | ControllerJob) -> bytes:
+    try:
+        data = pickle.dumps(job)
+    except Exception as problem:
+        raise InputError(
+            f"{problem}; the loop runs in a process of its own, so laws, missions and what makes "
+            "the hardware must be picklable: defined in a module, and no lambda."
+        ) from None
+    return _LENGTH.pack(len(data)) + data
+
+
+def _asked(lines: _Lines) -> str | None:
+    said = lines()
+    if said is None:
+        return "the process that started the run is gone"
+    return "stop" if b"stop" in said else None
+
+
+class _Lines:
+    """What is said on standard input, without waiting for it."""
+
+    def __init__(self) -> None:
+        os.set_blocking(0, False)
+        self.rest, self.over = b"", False
+
+    def __call__(self) -> list[bytes] | None:
+        try:
+            data = os.read(0, 65536)
+        except BlockingIOError:
+            return []
+        if not data:
+            return None
+        *whole, self.rest = (self.rest + data).split(b"\n")
+        return whole
+
+
+def _ready(what: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+    os.dup2(2, 1)  # nobody reads what is printed from now on, and a full pipe would hold the loop
+
+
+def _leave(path: Path, what: dict[str, Any]) -> None:
+    """All of it or nothing."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(what))
+    part.replace(path)
+
+
+def _exactly(count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        more = os.read(0, count - len(data))
+        if not more:
+            raise SystemExit("appell.control.rig.child is started by a run, not by hand.")
+        data += more
+    return data
+
+
+def main() -> None:
+    job = pickle.loads(_exactly(_LENGTH.unpack(_exactly(_LENGTH.size))[0]))
+    job.run()

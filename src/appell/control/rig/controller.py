@@ -1,0 +1,243 @@
+"""The controller: a reading in, a command out, a thousand times a second.
+
+It holds all that a run decides: where the joints are, what state the run is in, what the law asks
+for. It knows nothing of clocks, channels or files.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from math import isfinite
+
+import numpy as np
+
+from appell.control.law import Law
+from appell.control.rig.homing import READINGS, Homing, correction, out_of_range
+from appell.control.rig.machine import Machine
+from appell.control.rig.mission import Approach, Mission, Reference, Yield
+from appell.control.rig.observer import Observer
+from appell.control.rig.protocol import Command, Order, Reading, Status, safe
+from appell.control.rig.safety import Limits, Safety, Seen, State, after
+from appell.errors import InputError
+from appell.robot import Array
+
+_RESET = 200  # cycles that a machine may take for it
+
+
+class Phase(IntEnum):
+    """What the arm does."""
+
+    LOOK = 0  # at its potentiometers, brakes on
+    HOME = 1
+    APPROACH = 2
+    FOLLOW = 3
+    REST = 4  # brakes on, nothing more to do
+
+
+class Controller:
+    """A law that moves a machine on a mission, guarded."""
+
+    def __init__(
+        self,
+        law: Law,
+        mission: Mission,
+        machine: Machine,
+        limits: Limits | None = None,
+        tool: int = 0,
+    ) -> None:
+        for each in (law, mission.law or law):
+            if each.robot.nv != machine.n:
+                raise InputError(
+                    f"the law is for {each.robot.nv} joints; '{machine.name}' has {machine.n}."
+                )
+        n = machine.n
+        self.law, self.mission, self.machine, self.tool = law, mission, machine, tool
+        self.safety = Safety(machine, limits)
+        self.state, self.phase, self.reason = State.HOMING, Phase.LOOK, ""
+        self.observer: Observer | None = None
+        self.homing: Homing | None = None
+        self.approach: Approach | None = None
+        self.looks: list[Array] = []
+        self.tick = 0
+        self.began = 0  # the tick of the phase
+        self.ages = _Ages()
+        self.own = law.initial
+        self.q: Array = np.zeros(n)
+        self.v: Array = self.q
+        self.qd: Array = self.q
+        self.vd: Array = self.q
+        self.ad: Array = self.q
+        self.tau: Array = self.q
+        self.volts: Array = self.q
+        self.order = 0
+        self.stale = False  # whether the machine remembers another controller
+
+    def cycle(self, tick: int, reading: Reading | None, now: int) -> Command:
+        """The command of a cycle. Ticks count from 1."""
+        elapsed, self.tick = tick - self.tick, tick
+        age = self.ages.of(tick, reading)
+        self._observe(elapsed, reading)
+        if self.state in (State.HOMING, State.ENABLED):
+            seen = Seen(
+                tick,
+                elapsed,
+                reading,
+                age,
+                self.q if self.observer is None else self.observer.measured,
+                self.v,
+                self.qd,
+                self.tau,
+                self.order,
+                self.phase >= Phase.APPROACH,
+            )
+            wrong = self.safety.check(seen) if self.observer else self._waiting(tick, reading)
+            if wrong:
+                self.fail(wrong)
+        if self.state in (State.HOMING, State.ENABLED):
+            self._drive(tick, reading)
+        return self._command(tick, now)
+
+    # States
+
+    def fail(self, reason: str) -> None:
+        """Into FAULT, for good."""
+        if self.state is not State.FAULT:
+            self.state, self.reason = after(self.state, "fault"), reason
+            self.phase = Phase.REST
+
+    def stop(self) -> None:
+        """The end that was meant."""
+        if self.state in (State.HOMING, State.ENABLED):
+            self.state, self.phase = after(self.state, "done"), Phase.REST
+
+    @property
+    def ended(self) -> bool:
+        return self.state in (State.FAULT, State.STOP)
+
+    # What a cycle does
+
+    def _waiting(self, tick: int, reading: Reading | None) -> str | None:
+        """Before the joints' positions are known."""
+        safety = self.safety
+        if reading is None:
+            return safety.lost()
+        safety.missing = 0
+        self.stale = bool(reading.status & Status.WATCHDOG) or reading.echo > tick
+        if self.stale and tick > _RESET:
+            return "watchdog of the machine: a reset does not clear it"
+        return out_of_range(reading.pots)
+
+    def _observe(self, elapsed: int, reading: Reading | None) -> None:
+        if self.observer is None:
+            return
+        for _ in range(min(elapsed, 1000)):
+            self.observer.predict(self.ad)
+        if reading is not None:
+            self.observer.correct(reading.counts)
+        self.q, self.v = self.observer.q, self.observer.v
+
+    def _drive(self, tick: int, reading: Reading | None) -> None:
+        """Reference, law, volts."""
+        reference = self._reference(tick, reading)
+        if reference is None or self.state is State.FAULT:
+            return
+        self.qd, self.vd, self.ad = reference
+        try:
+            self.tau, self.own = self.law(
+                self.q, self.v, self.qd, self.vd, self.ad, self.own, period=self.machine.period
+            )
+        except Exception as problem:
+            self.fail(f"law: {type(problem).__name__}: {problem}")
+            return
+        if not isfinite(self.tau @ self.tau):
+            self.fail("law: torques are not finite")
+
+    def _reference(self, tick: int, reading: Reading | None) -> Reference | None:
+        if self.phase is Phase.LOOK:
+            return self._look(tick, reading)
+        if self.phase is Phase.HOME:
+            return self._home(tick, reading)
+        if self.phase is Phase.APPROACH:
+            assert self.approach is not None
+            wanted = self.approach.at(tick - self.began)
+            if wanted is not None:
+                return wanted
+            self.phase, self.began = Phase.FOLLOW, tick
+            if self.mission.law is not None:
+                self.law, self.own = self.mission.law, self.mission.law.initial
+        wanted = self.mission.at(tick - self.began, self.q)
+        if wanted is None:
+            self.stop()
+        return wanted
+
+    def _look(self, tick: int, reading: Reading | None) -> Reference | None:
+        if reading is None or self.stale:
+            return None
+        self.looks.append(self.machine.at(reading.pots))
+        if len(self.looks) < READINGS:
+            return None
+        q = np.mean(self.looks, axis=0)
+        self.observer = Observer(self.machine, reading.counts, q)
+        self.homing = Homing(self.machine, reading, q)
+        self.q, self.v, self.qd = self.observer.q, self.observer.v, q
+        self.phase, self.began = Phase.HOME, tick
+        return self.homing.reference(reading)
+
+    def _home(self, tick: int, reading: Reading | None) -> Reference | None:
+        assert self.homing is not None
+        assert self.observer is not None
+        wanted = self.homing.reference(reading)
+        if self.homing.missing:
+            self.fail(self.homing.missing)
+            return None
+        if not self.homing.done or reading is None:
+            return wanted
+        by = correction(self.machine, self.observer, reading)
+        self.observer.move_zero(by)
+        self.safety.set_home(reading.latch, by)
+        self.q, start = self.observer.q, wanted[0] + by
+        self.state = after(self.state, "homed")
+        aim = self.mission.start
+        self.approach = Approach(start, start if aim is None else aim, self.machine)
+        self.phase, self.began = Phase.APPROACH, tick
+        return self.approach.at(0)
+
+    def _command(self, tick: int, now: int) -> Command:
+        if self.ended or self.phase is Phase.LOOK:
+            self.order, self.volts = 0, np.zeros(self.machine.n)
+            self.tau = self.volts
+            idle = safe(tick, now, self.machine.n)
+            return idle._replace(order=Order.RESET) if self.stale else idle
+        codes, self.volts = self.machine.output(self.tau)
+        self.order = Order.ENABLE | Order.RELEASE | self.tool
+        return Command(tick, now, self.order, codes)
+
+
+def rehearse(law: Law, machine: Machine) -> None:
+    """Do all once, on paper, before it has to be quick: code is compiled and memory had."""
+    n, half = machine.n, (np.asarray(machine.lower) + np.asarray(machine.upper)) / 2
+    still = np.zeros(n, dtype=np.int64)
+    pots = np.rint((half - np.asarray(machine.pot_low)) / machine.code).astype(np.int64)
+    controller = Controller(law, Yield(n), machine)
+    for tick in range(1, 3 * READINGS):
+        status = Status.POWERED if controller.order else Status.BRAKED
+        reading = Reading(tick, 0, tick - 1, status, 0, still, still, still, pots)
+        controller.cycle(tick, reading, 0)
+
+
+class _Ages:
+    """How much older a reading is than the freshest have been. The machine has a clock of its own:
+    a drift of one cycle in a thousand is forgiven."""
+
+    def __init__(self) -> None:
+        self.ahead: int | None = None  # of the machine's cycles, compared with ours
+
+    def of(self, tick: int, reading: Reading | None) -> int:
+        if self.ahead is not None and tick % 1000 == 0:
+            self.ahead -= 1
+        if reading is None:
+            return 0
+        ahead = reading.cycle - tick
+        if self.ahead is None or ahead > self.ahead:
+            self.ahead = ahead
+        return self.ahead - ahead

@@ -1,0 +1,243 @@
+"""The log of a run: a record a cycle, an MCAP file that survives a kill.
+
+Each cycle is one message, and one write to the system: what was written is there, whatever becomes
+of the process. A machine that loses its power loses what the system had not yet put on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.control.rig import mcap
+from appell.control.rig.safety import State
+from appell.errors import InputError
+from appell.robot import Array
+
+_CYCLES, _EVENTS = 1, 2  # channels
+_EVENT = """uint64 cycle
+uint8 state
+string reason
+"""
+
+
+def fields(n: int) -> list[tuple[str, str, str, int]]:
+    """Name, kind for NumPy, kind for ROS, and how many (0: one that is no array).
+
+    Larger ones come first, so that nothing has to be padded."""
+    return [
+        ("time", "<i8", "int64", 0),  # ns of the controller's clock
+        ("cycle", "<u8", "uint64", 0),
+        ("reading", "<u8", "uint64", 0),  # the machine's cycle that was read, 0 for none
+        ("q", "<f8", "float64", n),
+        ("v", "<f8", "float64", n),
+        ("qd", "<f8", "float64", n),
+        ("tau", "<f8", "float64", n),
+        ("volts", "<f8", "float64", n),
+        ("late", "<i4", "int32", 0),  # ns after its deadline that the cycle began
+        ("busy", "<i4", "int32", 0),  # ns that the cycle before took
+        ("overruns", "<u4", "uint32", 0),  # cycles so far that were not over in time
+        ("hot", "<u4", "uint32", 0),
+        ("counts", "<i4", "int32", n),
+        ("latch", "<i4", "int32", n),
+        ("pulses", "<u2", "uint16", n),
+        ("pots", "<u2", "uint16", n),
+        ("status", "<u2", "uint16", 0),
+        ("order", "<u2", "uint16", 0),
+        ("state", "u1", "uint8", 0),
+        ("phase", "u1", "uint8", 0),
+    ]
+
+
+def payload_type(n: int) -> np.dtype[np.void]:
+    return np.dtype([(name, kind, (many,) if many else ()) for name, kind, _, many in fields(n)])
+
+
+def message_type(n: int) -> np.dtype[np.void]:
+    """A whole record of a cycle."""
+    return np.dtype(
+        [
+            ("opcode", "u1"),
+            ("length", "<u8"),
+            ("channel", "<u2"),
+            ("sequence", "<u4"),
+            ("log_time", "<u8"),
+            ("publish_time", "<u8"),
+            ("cdr", "S4"),
+            ("payload", payload_type(n)),
+        ]
+    )
+
+
+def schema_text(n: int) -> str:
+    return "".join(
+        f"{ros}{f'[{many}]' if many else ''} {name}\n" for name, _, ros, many in fields(n)
+    )
+
+
+class Writer:
+    """``row`` is filled by its user, field by field; ``cycle`` writes it."""
+
+    def __init__(self, path: Path | str, n: int, metadata: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        self.whole = np.zeros(1, dtype=message_type(n))
+        self.row = self.whole["payload"]
+        self.whole["opcode"] = mcap.MESSAGE
+        self.whole["length"] = self.whole.itemsize - mcap.RECORD.size
+        self.whole["channel"] = _CYCLES
+        cdr = self.whole.dtype.fields["cdr"][1]  # type: ignore[index]
+        self.bytes = self.whole.view(np.uint8).data.cast("B")
+        self.bytes[cdr : cdr + 4] = mcap.CDR
+        self.written = 0
+        self.events = 0
+        told = {"joints": str(n)} | {k: json.dumps(v) for k, v in metadata.items()}
+        self._write(
+            mcap.MAGIC
+            + mcap.header("appell")
+            + mcap.schema(1, "appell_msgs/msg/Cycle", schema_text(n))
+            + mcap.channel(_CYCLES, 1, "/cycle", told)
+            + mcap.schema(2, "appell_msgs/msg/Event", _EVENT)
+            + mcap.channel(_EVENTS, 2, "/event", {})
+        )
+
+    def cycle(self, time: int) -> None:
+        """Write ``row``; time in ns. OSError when there is no room."""
+        whole = self.whole
+        whole["sequence"] = self.written & 0xFFFFFFFF
+        whole["log_time"] = whole["publish_time"] = time
+        self._write(self.bytes)
+        self.written += 1
+
+    def event(self, time: int, cycle: int, state: State, reason: str) -> None:
+        text = reason.encode() + b"\0"
+        payload = struct.pack("<QB3xI", cycle, state, len(text)) + text
+        self._write(mcap.message(_EVENTS, self.events, time, payload))
+        self.events += 1
+
+    def _write(self, data: bytes | memoryview) -> None:
+        """All of it, or an error and nothing of it."""
+        done = os.write(self.fd, data)
+        if done == len(data):
+            return
+        try:  # a disk may have room for a part; the next call says why not for all
+            while done < len(data):
+                done += os.write(self.fd, data[done:])
+        except OSError:
+            size = os.fstat(self.fd).st_size
+            os.ftruncate(self.fd, size - done)
+            raise
+
+    def close(self, clean: bool = True) -> None:
+        if self.fd < 0:
+            return
+        try:
+            if clean:
+                self._write(mcap.end())
+        finally:
+            os.close(self.fd)
+            self.fd = -1
+
+
+# Reading
+
+
+class Event(NamedTuple):
+    """A change of state."""
+
+    cycle: int
+    state: State
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A log's cycles, as arrays, and its events."""
+
+    n: int
+    metadata: dict[str, Any]
+    rows: npt.NDArray[np.void]  # (cycles,) with the fields of a cycle
+    events: list[Event]
+    complete: bool  # whether it was closed; else it was cut, and holds all until then
+
+    def __getitem__(self, name: str) -> Array:
+        return self.rows[name]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def t(self) -> Array:
+        """s since the first cycle."""
+        time = self.rows["time"]
+        return (time - time[0]) / 1e9 if len(time) else np.zeros(0)
+
+    def __repr__(self) -> str:
+        end = "complete" if self.complete else "cut"
+        return f"<Log of {self.n} joints: {len(self)} cycles, {len(self.events)} events, {end}>"
+
+
+def read_log(path: Path | str) -> Log:
+    """The log in a file, as far as it goes."""
+    data = Path(path).read_bytes()
+    if data[: len(mcap.MAGIC)] != mcap.MAGIC:
+        raise InputError(f"{path}: not an MCAP file; expected a log of appell control.")
+    n, complete = 0, False
+    metadata: dict[str, Any] = {}
+    parts, events = list[Any](), list[Event]()
+    at = len(mcap.MAGIC)
+    while True:
+        step = next(mcap.records(data, at), None)
+        if step is None:
+            break
+        opcode, start, stop = step
+        if opcode == mcap.CHANNEL:
+            number, _, told = mcap.channel_of(data[start:stop])
+            if number == _CYCLES:
+                n, metadata = _told(path, told)
+        elif opcode == mcap.MESSAGE and n:
+            if mcap.MESSAGE_HEAD.unpack_from(data, start)[0] == _CYCLES:
+                rows = _run(data, at, n)
+                parts.append(rows)
+                stop = at + len(rows) * message_type(n).itemsize
+            else:
+                events.append(_event(data[start + mcap.MESSAGE_HEAD.size + 4 : stop]))
+        complete = complete or opcode == mcap.FOOTER
+        if stop <= at or opcode == mcap.FOOTER:
+            break
+        at = stop
+    if not n:
+        raise InputError(f"{path}: no cycles of appell control; was it cut within its head?")
+    rows = np.concatenate([np.zeros(0, payload_type(n)), *(x["payload"] for x in parts)])
+    return Log(n, metadata, rows, events, complete)
+
+
+def _told(path: Path | str, told: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    try:
+        return int(told["joints"]), {k: json.loads(v) for k, v in told.items() if k != "joints"}
+    except (KeyError, ValueError):
+        raise InputError(f"{path}: an MCAP file, but no log of appell control.") from None
+
+
+def _run(data: bytes, at: int, n: int) -> npt.NDArray[np.void]:
+    """All records of cycles that follow one another from ``at`` on."""
+    kind = message_type(n)
+    rows = np.frombuffer(data, kind, (len(data) - at) // kind.itemsize, at)
+    length = kind.itemsize - mcap.RECORD.size
+    mine = (rows["opcode"] == mcap.MESSAGE) & (rows["length"] == length)
+    mine &= rows["channel"] == _CYCLES
+    return rows if mine.all() else rows[: int(np.argmin(mine))]
+
+
+def _event(payload: bytes) -> Event:
+    cycle, state, length = struct.unpack_from("<QB3xI", payload)
+    return Event(cycle, State(state), payload[16 : 16 + length - 1].decode(errors="replace"))

@@ -1,0 +1,208 @@
+"""The loop: at each deadline read, decide, write, log."""
+
+from __future__ import annotations
+
+import cmath
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from appell.control.rig.channels import Slot
+from appell.control.rig.controller import Controller
+from appell.control.rig.faults import Fault, active
+from appell.control.rig.log import Writer
+from appell.control.rig.machine import TURN
+from appell.control.rig.protocol import Command, Hardware, Reading, Status, safe
+from appell.control.rig.realtime import Clock, NoClock
+from appell.control.rig.safety import State
+
+TAIL = 25  # cycles, after the machine's own watchdog, that go on to see that it stands
+GRACE = 0.2  # of a period that a reading may be waited for
+_PACE = 1.0  # s to wait for a reading where there is no clock
+_FIRST = 10.0  # s to wait for the first readings
+_ASK = 10  # cycles
+_LISTEN = 50  # readings, to know when they come
+
+
+@dataclass
+class Result:
+    """How a loop ended."""
+
+    state: State
+    reason: str
+    cycles: int
+    overruns: int
+    stands: bool  # whether the machine said that it stands with brakes on
+    log_closed: bool
+
+
+class Loop:
+    """A controller, a machine and a log."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        hardware: Hardware,
+        writer: Writer,
+        *,
+        board: Slot | None = None,
+        faults: Sequence[Fault] = (),
+        ask: Callable[[], str | None] | None = None,
+    ) -> None:
+        self.controller, self.hardware, self.writer, self.board = (
+            controller,
+            hardware,
+            writer,
+            board,
+        )
+        self.faults, self.ask = list(faults), ask
+        self.told: State | None = None
+        self.tick = self.cycles = self.busy = 0
+        self.full = False  # the log, of the disk
+
+    def run(self, clock: Clock | None = None) -> Result:
+        """To the end, and a few cycles on. Without a clock: as fast as readings come."""
+        self.begin(clock)
+        try:
+            while self.step():
+                pass
+        except BaseException:  # an interrupt, or a fault of our own
+            self._write(safe(self.tick + 1, 0, self.controller.machine.n))
+            self.hardware.close()
+            raise
+        return self.end()
+
+    def begin(self, clock: Clock | None = None) -> None:
+        self.timed, self.clock = clock is not None, clock or NoClock()
+        self.zero = time.time_ns() - time.monotonic_ns() if clock else 0
+        self.left, self.stands = TAIL + self.controller.machine.watchdog, False
+
+    def step(self) -> bool:
+        """A cycle. False when it was the last."""
+        period = self.controller.machine.period
+        steps, late = self.clock.wait()
+        self.tick += steps
+        begin = time.monotonic_ns()
+        now = begin if self.timed else round(1e9 * period * self.tick)
+        self._cycle(self._read(GRACE * period if self.timed else _PACE), now, late)
+        self.busy = time.monotonic_ns() - begin if self.timed else 0
+        self.left -= self.controller.ended
+        return self.left > 0
+
+    def _cycle(self, reading: Reading | None, now: int, late: int) -> None:
+        controller = self.controller
+        self._asked()
+        self._act_dead()
+        self._write(self._decided(reading, now))
+        self.cycles += 1
+        self._fill(reading, now, late, self.clock.overruns)
+        self._log(now + self.zero)
+        if self.board is not None:
+            self.board.write(self.writer.bytes)
+        if controller.ended and reading is not None:
+            off = reading.status & (Status.BRAKED | Status.POWERED) == Status.BRAKED
+            self.stands = self.stands or off
+
+    def _decided(self, reading: Reading | None, now: int) -> Command:
+        """A driver may give what is no reading at all."""
+        try:
+            return self.controller.cycle(self.tick, reading, now)
+        except Exception as problem:
+            self.controller.fail(f"controller: {type(problem).__name__}: {problem}")
+            return safe(self.tick, now, self.controller.machine.n)
+
+    def _read(self, timeout: float) -> Reading | None:
+        """What a driver cannot do, for whatever reason, is a fault of the hardware."""
+        try:
+            return self.hardware.read(timeout)
+        except Exception as problem:
+            self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
+            return None
+
+    def _write(self, command: Command) -> None:
+        try:
+            self.hardware.write(command)
+        except Exception as problem:
+            self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
+
+    def _log(self, time: int, cycle: bool = True) -> None:
+        """The events and the cycle; a log that fails is a fault."""
+        if self.full:
+            return
+        controller = self.controller
+        try:
+            if controller.state is not self.told:
+                self.writer.event(time, self.tick, controller.state, controller.reason)
+                self.told = controller.state
+            if cycle:
+                self.writer.cycle(time)
+        except OSError as problem:
+            self.full = True
+            controller.fail(f"log: {problem.strerror}")
+
+    def _fill(self, reading: Reading | None, now: int, late: int, overruns: int) -> None:
+        row, c = self.writer.row, self.controller
+        row["time"], row["cycle"] = now, self.tick
+        row["q"], row["v"], row["qd"], row["tau"], row["volts"] = c.q, c.v, c.qd, c.tau, c.volts
+        row["late"], row["busy"] = min(late, 2**31 - 1), min(self.busy, 2**31 - 1)
+        row["overruns"], row["order"] = overruns, c.order
+        row["state"], row["phase"] = c.state, c.phase
+        if reading is None:
+            row["reading"] = 0
+            return
+        try:
+            row["reading"], row["status"], row["hot"] = reading.cycle, reading.status, reading.hot
+            row["counts"], row["latch"] = reading.counts, reading.latch
+            row["pulses"], row["pots"] = reading.pulses, reading.pots
+        except Exception as problem:
+            c.fail(f"hardware: no reading of {c.machine.n} joints: {problem}")
+
+    def _asked(self) -> None:
+        """What is asked of the run from outside, now and then."""
+        asked = self.ask() if self.ask and self.tick % _ASK == 0 else None
+        if asked == "stop":
+            self.controller.stop()
+        elif asked is not None:
+            self.controller.fail(asked)
+
+    def _act_dead(self) -> None:
+        """Faults of the controller itself."""
+        if active(self.faults, "disk full", self.tick) and not self.full:
+            fd = os.open("/dev/full", os.O_WRONLY)
+            os.dup2(fd, self.writer.fd)
+            os.close(fd)
+        if active(self.faults, "dead controller", self.tick):
+            os.kill(os.getpid(), 9)
+
+    def end(self) -> Result:
+        """Close everything. A machine that does not say that it stands is a fault, too."""
+        if not self.stands:
+            self.controller.fail("the machine does not say that it stands")
+            self._log(int(self.writer.whole["log_time"][0]), cycle=False)
+        closed = not self.full
+        try:
+            self.writer.close(clean=closed)
+        except OSError:
+            closed = False
+        try:
+            self.hardware.close()
+        except Exception as problem:
+            self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
+        c = self.controller
+        return Result(c.state, c.reason, self.cycles, self.clock.overruns, self.stands, closed)
+
+
+def between_readings(hardware: Hardware, period: float) -> Clock | None:
+    """A clock whose deadlines lie half way between readings, as these come; None if none come."""
+    until, phases = time.monotonic() + _FIRST, list[float]()
+    while time.monotonic() < until and len(phases) < _LISTEN:
+        if hardware.read(10 * period) is not None:
+            phases.append(time.monotonic_ns() * 1e-9 / period * TURN)
+    if not phases:
+        return None
+    # The mean of directions, as a phase has no beginning.
+    turns = sum(cmath.exp(1j * x) for x in phases[_LISTEN // 5 :])
+    now = time.monotonic_ns() * 1e-9 / period
+    ahead = (cmath.phase(turns) / TURN + 0.5 - now) % 1.0
+    return Clock(period, phase=ahead)

@@ -1,0 +1,123 @@
+"""Missions: what an arm is to do once it is homed, cycle by cycle."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from appell.control.law import Law
+from appell.control.plan import planned
+from appell.control.rig.machine import Machine
+from appell.errors import InputError
+from appell.robot import Array
+
+Reference = tuple[Array, Array, Array]
+_GENTLE = 0.25  # of the machine's speed, on the way to where a mission begins
+
+
+class Mission(Protocol):
+    """A position to begin at (None: wherever the arm is), and a reference a cycle from there."""
+
+    @property
+    def start(self) -> Array | None: ...
+
+    @property
+    def law(self) -> Law | None:
+        """A law of the mission's own, instead of the one that homes the arm and brings it there."""
+
+    def at(self, k: int, q: Array) -> Reference | None:
+        """The reference k cycles after the start, the joints being at q; None at the end."""
+
+
+class Follow:
+    """Along a trajectory, so many times, and then at rest for some time."""
+
+    law: Law | None = None
+
+    def __init__(
+        self, trajectory: Any, machine: Machine, repeat: int = 1, rest: float = 0.0
+    ) -> None:
+        if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
+            raise InputError(f"repeat = {repeat!r}; expected a whole number, one or more.")
+        if not isinstance(rest, int | float) or not 0 <= rest < np.inf:
+            raise InputError(f"rest = {rest!r}; expected a time in s, zero or more.")
+        plan = planned(trajectory, machine.n, machine.period, None)
+        self.q, self.v, self.a = (np.ascontiguousarray(x) for x in (plan.q, plan.v, plan.a))
+        _within(self.q, self.v, machine)
+        apart = float(np.abs(self.q[-1] - self.q[0]).max())
+        if repeat > 1 and apart > 1e-6:
+            raise InputError(
+                f"repeat = {repeat}: the trajectory ends {apart:.3g} rad from where it begins; "
+                "expected one that comes back."
+            )
+        self.round = len(self.q) - 1
+        self.moving = repeat * self.round
+        self.cycles = self.moving + round(rest / machine.period)
+
+    @property
+    def start(self) -> Array:
+        return self.q[0]
+
+    def at(self, k: int, q: Array) -> Reference | None:
+        if k > self.cycles:
+            return None
+        if k >= self.moving:
+            still = np.zeros(len(q))
+            return self.q[-1], still, still
+        k %= self.round
+        return self.q[k], self.v[k], self.a[k]
+
+
+class Yield:
+    """Nowhere: the reference is where the arm is, so that a hand can lead it; until ``end()``."""
+
+    def __init__(self, n: int, law: Law | None = None) -> None:
+        self.still, self.law, self.ended = np.zeros(n), law, False
+
+    @property
+    def start(self) -> None:
+        return None
+
+    def end(self) -> None:
+        self.ended = True
+
+    def at(self, k: int, q: Array) -> Reference | None:
+        return None if self.ended else (q, self.still, self.still)
+
+
+class Approach:
+    """A polynomial of fifth degree from rest to rest, slow enough for every joint."""
+
+    def __init__(self, q0: Array, q1: Array, machine: Machine) -> None:
+        self.q0, self.way = q0, q1 - q0
+        longest = float(np.max(np.abs(self.way) / np.asarray(machine.speed))) / _GENTLE
+        self.T = max(1.875 * longest, 0.5)  # 1.875: the greatest slope of s
+        self.period = machine.period
+
+    def at(self, k: int) -> Reference | None:
+        x = k * self.period / self.T
+        if x >= 1:
+            return None
+        s = x**3 * (10 + x * (6 * x - 15))
+        ds = 30 * x**2 * (1 - x) ** 2 / self.T
+        dds = 60 * x * (1 - x) * (1 - 2 * x) / self.T**2
+        return self.q0 + self.way * s, self.way * ds, self.way * dds
+
+
+def _within(q: Array, v: Array, machine: Machine) -> None:
+    lower, upper, fastest = (np.asarray(x) for x in (machine.lower, machine.upper, machine.speed))
+    out = ((q < lower) | (q > upper)).any(axis=0)
+    if out.any():
+        j = int(np.argmax(out))
+        raise InputError(
+            f"the trajectory takes joint {j + 1} from {q[:, j].min():.4g} to {q[:, j].max():.4g} "
+            f"rad; '{machine.name}' goes from {lower[j]:.4g} to {upper[j]:.4g}."
+        )
+    fast = (np.abs(v) > fastest).any(axis=0)
+    if fast.any():
+        j = int(np.argmax(fast))
+        raise InputError(
+            f"the trajectory moves joint {j + 1} at {np.abs(v[:, j]).max():.4g} rad/s; "
+            f"'{machine.name}' goes at {fastest[j]:.4g} at most: give it more time."
+        )

@@ -1,0 +1,155 @@
+"""The hardware interface: a reading and a command a cycle, and what a driver has to do.
+
+Both are records of a fixed layout, little-endian, that ends with the CRC-32 of all before it. They
+are the same over every channel. A record that is damaged, cut, of another version or of another
+number of joints is nobody's: :func:`reading_of` and :func:`command_of` give None.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+Whole = npt.NDArray[np.integer[Any]]
+
+VERSION = 1
+MOST_JOINTS = 32
+_MAGIC_READING, _MAGIC_COMMAND = b"APLR", b"APLC"
+_READING = struct.Struct("<4sBBHIQqQ")  # magic, version, joints, flags, hot, cycle, time, echo
+_COMMAND = struct.Struct("<4sBBHIQq")  # magic, version, joints, flags, 0, cycle, time
+_CRC = struct.Struct("<I")
+
+
+class Status:
+    """What the machine says of itself: bits."""
+
+    BRAKED = 1
+    POWERED = 2  # the amplifiers are on
+    WATCHDOG = 4  # it heard no command for too long, and stopped; latched
+
+
+class Order:
+    """What a command asks for besides volts: bits."""
+
+    ENABLE = 1
+    RELEASE = 2  # the brakes
+    TOOL_1 = 4
+    TOOL_2 = 8
+    RESET = 16  # forget the watchdog and the commands of another controller; not with ENABLE
+
+
+class Reading(NamedTuple):
+    """What the machine measures in a cycle."""
+
+    cycle: int  # of the machine
+    time: int  # ns, of the machine's own clock
+    echo: int  # the cycle of the last command that it heard
+    status: int  # Status
+    hot: int  # a bit a joint whose motor is too hot
+    counts: Whole  # of the encoders, since power-up
+    latch: Whole  # the counts at the last index pulse
+    pulses: Whole  # how many index pulses there were, modulo 2^16
+    pots: Whole  # codes of the potentiometers, 0 to 4095
+
+
+class Command(NamedTuple):
+    """What the machine is told in a cycle."""
+
+    cycle: int  # of the controller
+    time: int  # ns, of the controller's clock
+    order: int  # Order
+    codes: Whole  # of the outputs' converter, 0 to 4095; 2048 is 0 V
+
+
+@runtime_checkable
+class Hardware(Protocol):
+    """What a driver does."""
+
+    def read(self, timeout: float) -> Reading | None:
+        """The newest reading that was not given before; None if none comes within timeout s."""
+
+    def write(self, command: Command) -> None:
+        """Send a command. It may be lost; a channel that is closed raises OSError."""
+
+    def close(self) -> None:
+        """Leave the machine alone. It stops by its own watchdog."""
+
+
+def zero_volts(n: int) -> Whole:
+    return np.full(n, 2048, dtype=np.int64)
+
+
+def safe(cycle: int, time: int, n: int) -> Command:
+    """Zero volts, amplifiers off, brakes on."""
+    return Command(cycle, time, 0, zero_volts(n))
+
+
+# Records
+
+
+def reading_size(n: int) -> int:
+    return _READING.size + 12 * n + _CRC.size
+
+
+def command_size(n: int) -> int:
+    return _COMMAND.size + 2 * n + _CRC.size
+
+
+def reading_bytes(r: Reading) -> bytes:
+    head = _READING.pack(
+        _MAGIC_READING, VERSION, len(r.counts), r.status, r.hot, r.cycle, r.time, r.echo
+    )
+    body = b"".join(
+        (
+            head,
+            r.counts.astype("<i4").tobytes(),
+            r.latch.astype("<i4").tobytes(),
+            r.pulses.astype("<u2").tobytes(),
+            r.pots.astype("<u2").tobytes(),
+        )
+    )
+    return body + _CRC.pack(crc32(body))
+
+
+def command_bytes(c: Command) -> bytes:
+    head = _COMMAND.pack(_MAGIC_COMMAND, VERSION, len(c.codes), c.order, 0, c.cycle, c.time)
+    body = head + c.codes.astype("<u2").tobytes()
+    return body + _CRC.pack(crc32(body))
+
+
+def reading_of(data: bytes, n: int) -> Reading | None:
+    """The reading of n joints that these bytes are."""
+    if not _whole(data, reading_size(n)):
+        return None
+    magic, version, joints, status, hot, cycle, time, echo = _READING.unpack_from(data)
+    if (magic, version, joints) != (_MAGIC_READING, VERSION, n):
+        return None
+    at = _READING.size
+    counts = np.frombuffer(data, "<i4", n, at)
+    latch = np.frombuffer(data, "<i4", n, at + 4 * n)
+    pulses = np.frombuffer(data, "<u2", n, at + 8 * n)
+    pots = np.frombuffer(data, "<u2", n, at + 10 * n).astype(np.int64)
+    if max(pots.tolist()) > 4095:
+        return None
+    return Reading(cycle, time, echo, status, hot, counts, latch, pulses, pots)
+
+
+def command_of(data: bytes, n: int) -> Command | None:
+    """The command to n joints that these bytes are."""
+    if not _whole(data, command_size(n)):
+        return None
+    magic, version, joints, order, _, cycle, time = _COMMAND.unpack_from(data)
+    if (magic, version, joints) != (_MAGIC_COMMAND, VERSION, n):
+        return None
+    codes = np.frombuffer(data, "<u2", n, _COMMAND.size)
+    if max(codes.tolist()) > 4095:
+        return None
+    return Command(cycle, time, order, codes)
+
+
+def _whole(data: bytes, size: int) -> bool:
+    return len(data) == size and _CRC.unpack_from(data, size - 4)[0] == crc32(data[:-4])

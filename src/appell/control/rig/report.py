@@ -1,0 +1,145 @@
+"""Report: what came of a run, cycle by cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.control.rig.controller import Phase
+from appell.control.rig.log import Event, Log
+from appell.control.rig.safety import State
+from appell.robot import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EDGES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)  # us
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A run over a rig: its log, its end, and what the simulated machine says of itself."""
+
+    log: Log
+    state: State
+    reason: str
+    period: float
+    plant: dict[str, Any] | None = None  # cycles, safe, watchdog, ...; None of another's machine
+    allowed: dict[str, str] = field(default_factory=dict)  # towards real time
+    stands: bool = True  # whether the machine said at the end that it does, brakes on
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended as it was meant to."""
+        return self.state is State.STOP
+
+    @property
+    def states(self) -> list[Event]:
+        """Passed, with the cycle and the reason of each."""
+        return self.log.events
+
+    @property
+    def t(self) -> Array:
+        return self.log.t
+
+    @property
+    def q(self) -> Array:
+        return self.log["q"]
+
+    @property
+    def v(self) -> Array:
+        return self.log["v"]
+
+    @property
+    def qd(self) -> Array:
+        return self.log["qd"]
+
+    @property
+    def tau(self) -> Array:
+        return self.log["tau"]
+
+    @property
+    def volts(self) -> Array:
+        return self.log["volts"]
+
+    @property
+    def error(self) -> Array:
+        """Desired minus estimated positions, rad."""
+        return self.qd - self.q
+
+    @property
+    def following(self) -> Array:
+        """Which cycles are the mission itself, after homing and the way to its start."""
+        return self.log["phase"] == Phase.FOLLOW
+
+    @property
+    def max_error(self) -> float:
+        """The largest of any joint on the mission, rad."""
+        on = self.error[self.following]
+        return float(np.abs(on).max()) if len(on) else 0.0
+
+    # Time
+
+    @property
+    def cycles(self) -> int:
+        return len(self.log)
+
+    @property
+    def overruns(self) -> int:
+        """How often a cycle was not over before the next deadline."""
+        return int(self.log["overruns"][-1]) if self.cycles else 0
+
+    @property
+    def skipped(self) -> int:
+        """Cycles that there was no time for."""
+        ticks = self.log["cycle"]
+        return int(ticks[-1]) - self.cycles if self.cycles else 0
+
+    @property
+    def late(self) -> Array:
+        """s after its deadline that each cycle began."""
+        return self.log["late"] / 1e9
+
+    @property
+    def late_share(self) -> float:
+        """Of all cycles, those more than half a period late or left out."""
+        if not self.cycles:
+            return 0.0
+        bad = int((self.late > self.period / 2).sum()) + self.skipped
+        return bad / (self.cycles + self.skipped)
+
+    @property
+    def missed_readings(self) -> int:
+        return int((self.log["reading"] == 0).sum())
+
+    def histogram(self) -> list[tuple[str, int]]:
+        """Cycles by how late they began."""
+        counts = np.histogram(1e6 * self.late, [-np.inf, *EDGES, np.inf])[0]
+        names = [
+            f"under {EDGES[0]} us",
+            *(f"{a} to {b} us" for a, b in pairwise(EDGES)),
+            f"over {EDGES[-1]} us",
+        ]
+        return list(zip(names, counts.tolist(), strict=True))
+
+    # The end
+
+    def last(self, seconds: float = 2.0) -> Any:
+        """The rows of the log of the last seconds."""
+        return self.log.rows[self.t >= self.t[-1] - seconds] if self.cycles else self.log.rows
+
+    def __repr__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return (
+            f"<Report: {self.cycles} cycles, {self.state.name}{why}, "
+            f"error at most {self.max_error:.3g} rad, {self.overruns} overruns>"
+        )
+
+    def plot(self) -> Figure:
+        """Positions with their references, errors and volts."""
+        from appell.control.rig.picture import figure_of
+
+        return figure_of(self)

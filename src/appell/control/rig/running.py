@@ -1,0 +1,200 @@
+"""A run in real time: the control loop, and the simulated machine, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.control.rig.channels import Slot, mapped
+from appell.control.rig.child import ControllerJob, PlantJob, board_size, over_channel, send_job
+from appell.control.rig.faults import OWN, Fault, fault_line
+from appell.control.rig.log import message_type, read_log
+from appell.control.rig.report import Report
+from appell.control.rig.safety import State
+from appell.control.rig.setup import Setup
+from appell.errors import AppellError, InputError
+
+_LAST, _PATIENCE = 30.0, 3.0  # s to wait for a process to end, and for one that may not listen
+
+
+@contextmanager
+def start(ready: Setup) -> Iterator[Running]:
+    """A run under way, in processes of its own; they end with the block."""
+    folder = Path(tempfile.mkdtemp(prefix="appell-", dir=_memory()))
+    running = Running(ready, folder)
+    try:
+        running.begin()
+        yield running
+    finally:
+        running.end()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _memory() -> str | None:
+    """A folder that is memory, where there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+class Running:
+    """Two processes, and what is heard of them."""
+
+    def __init__(self, ready: Setup, folder: Path) -> None:
+        self.ready, self.folder = ready, folder
+        self.log = ready.log or folder / "log.mcap"
+        self.plant: subprocess.Popen[bytes] | None = None
+        self.controller: subprocess.Popen[bytes] | None = None
+        n = ready.machine.n
+        self.kind = message_type(n)
+        self.board = Slot(mapped(folder / "board", board_size(n)), 0, self.kind.itemsize)
+
+    def begin(self) -> None:
+        r = self.ready
+        hardware = r.hardware
+        if hardware is None:
+            faults = [f for f in r.faults if f.kind not in OWN]
+            job = PlantJob(self.folder, r.channel, r.robot, r.machine, r.q0, faults, r.seed)
+            self.plant = _spawn(job)
+            address = _said(self.plant, "the simulated machine")["address"]
+            hardware = partial(over_channel, r.channel, address, r.machine.n)
+        own = [f for f in r.faults if f.kind in OWN]
+        self.controller = _spawn(
+            ControllerJob(
+                self.folder,
+                r.law,
+                r.mission,
+                r.machine,
+                r.limits,
+                hardware,
+                self.log.absolute(),
+                r.metadata,
+                own,
+                r.tool,
+            )
+        )
+        _said(self.controller, "the control loop")
+
+    # While it runs
+
+    def now(self) -> Any:
+        """The newest cycle: a row of the log, or None if there is none that is new."""
+        data = self.board.read()
+        return None if data is None else np.frombuffer(data, self.kind)["payload"][0]
+
+    def inject(self, fault: Fault) -> None:
+        """A fault of the simulated machine; with cycle 0, at once."""
+        self.tell_plant(fault_line(fault))
+
+    def tell_plant(self, line: bytes) -> None:
+        if self.plant is None:
+            raise InputError("the machine is not simulated; it takes no faults.")
+        _tell(self.plant, line)
+
+    def stop(self) -> None:
+        """The end: zero volts and brakes."""
+        assert self.controller is not None
+        _tell(self.controller, b"stop\n")
+
+    @property
+    def over(self) -> bool:
+        return self.controller is None or self.controller.poll() is not None
+
+    def wait(self, watch: Callable[[Running], None] | None = None) -> Report:
+        """To its end; ``watch`` is called now and then. An interrupt stops the arm first."""
+        while not self.over:
+            try:
+                if watch is not None:
+                    watch(self)
+                time.sleep(0.05)
+            except KeyboardInterrupt:
+                self.stop()
+        return self.report()
+
+    # After it
+
+    def report(self) -> Report:
+        controller = self.controller
+        assert controller is not None
+        controller.wait()
+        if self.plant is not None and self.plant.poll() is None:
+            machine = self.ready.machine
+            time.sleep(2 * machine.watchdog * machine.period)  # that it may stop by itself
+            _tell(self.plant, b"end\n")
+            self.plant.wait(_LAST)
+        said, plant = (_left(self.folder / f"{x}.json") for x in ("controller", "plant"))
+        log = read_log(self.log)
+        period = self.ready.machine.period
+        if said is None:
+            reason = f"controller died: {_how(controller.returncode)}"
+            stands = plant is not None and bool(plant["safe"])
+            return Report(log, State.FAULT, reason, period, plant, stands=stands)
+        state, reason = State(said["state"]), said["reason"]
+        return Report(log, state, reason, period, plant, said["allowed"], said["stands"])
+
+    def end(self) -> None:
+        """Nothing is left running; an arm that moves is stopped first."""
+        if self.controller is not None and self.controller.poll() is None:
+            self.stop()
+            with suppress(subprocess.TimeoutExpired):
+                self.controller.wait(_PATIENCE)
+        for process in (self.controller, self.plant):
+            if process is None:
+                continue
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+        self.board.memory.close()
+
+
+def _spawn(job: PlantJob | ControllerJob) -> subprocess.Popen[bytes]:
+    """In a session of its own: an interrupt from the keyboard is for the parent to pass on."""
+    told = send_job(job)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from appell.control.rig.child import main; main()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    _tell(process, told)
+    return process
+
+
+def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(data)
+        process.stdin.flush()
+    except BrokenPipeError:
+        pass  # it is over
+
+
+def _said(process: subprocess.Popen[bytes], what: str) -> dict[str, Any]:
+    """The line with which a process says that it is ready."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise AppellError(f"{what} could not be started; see its message above.")
+    return json.loads(line)
+
+
+def _left(path: Path) -> dict[str, Any] | None:
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _how(code: int) -> str:
+    return f"killed by signal {-code}" if code < 0 else f"exit status {code}"

@@ -1,0 +1,96 @@
+"""Runs over a rig: in lock step in this process, or in real time in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from appell.control.law import Law
+from appell.control.rig.controller import Controller
+from appell.control.rig.faults import Fault
+from appell.control.rig.lockstep import Lockstep
+from appell.control.rig.log import Writer, read_log
+from appell.control.rig.loop import Loop
+from appell.control.rig.machine import Machine
+from appell.control.rig.plant import Rig
+from appell.control.rig.protocol import Hardware
+from appell.control.rig.report import Report
+from appell.control.rig.running import start
+from appell.control.rig.safety import Limits
+from appell.control.rig.serve import summary
+from appell.control.rig.setup import Setup, setup
+from appell.robot import Robot
+
+
+def run(
+    law: Law,
+    trajectory: Any,
+    *,
+    channel: str | None = None,
+    hardware: Callable[[], Hardware] | None = None,
+    machine: Machine | None = None,
+    robot: Robot | None = None,
+    q0: Any = None,
+    log: Path | str | None = None,
+    faults: Sequence[Fault] = (),
+    limits: Limits | None = None,
+    repeat: int = 1,
+    rest: float = 0.5,
+    tool: int = 0,
+    seed: int = 0,
+) -> Report:
+    """Home the arm, bring it to where the trajectory begins, follow it, and stop.
+
+    Without ``hardware`` the machine is simulated: in lock step, which is exact and takes no more
+    time than it must, or in real time in a process of its own, over shared memory ("shm") or "udp".
+    ``robot`` is the simulated arm, if it is another than the law believes; it wakes up at ``q0``,
+    or where the trajectory begins.
+
+    ``hardware`` is called for a driver of one's own machine, in the process of the control loop;
+    with ``channel="lockstep"`` in this process, at the pace of the readings.
+
+    ``log`` is the file to write, which must not be there; without it the log is in the report only.
+    The trajectory is followed ``repeat`` times, and its end held for ``rest`` seconds; ``tool`` are
+    the bits of its outputs while the arm is enabled. ``seed`` is of the sensors' noise.
+    """
+    ready = setup(
+        law,
+        trajectory,
+        channel=channel,
+        hardware=hardware,
+        machine=machine,
+        robot=robot,
+        q0=q0,
+        log=log,
+        faults=faults,
+        limits=limits,
+        repeat=repeat,
+        rest=rest,
+        tool=tool,
+        seed=seed,
+    )
+    if ready.channel == "lockstep":
+        return in_lockstep(ready)
+    with start(ready) as running:
+        return running.wait()
+
+
+def in_lockstep(ready: Setup) -> Report:
+    """The run, in this process."""
+    rig = None
+    if ready.hardware is None:
+        rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
+    controller = Controller(ready.law, ready.mission, ready.machine, ready.limits, ready.tool)
+    own = [f for f in ready.faults if f.kind == "disk full"]
+    with ready.log_path() as path:
+        writer = Writer(path, ready.machine.n, ready.metadata)
+        try:
+            hardware = Lockstep(rig) if rig is not None else ready.hardware()  # type: ignore[misc]
+            result = Loop(controller, hardware, writer, faults=own).run()
+        finally:
+            writer.close(clean=False)
+        log = read_log(path)
+    plant = None if rig is None else summary(rig)
+    period = ready.machine.period
+    return Report(log, result.state, result.reason, period, plant, stands=result.stands)

@@ -1,0 +1,109 @@
+"""What a run is made of, checked before anything moves."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.control.law import Law
+from appell.control.rig.faults import Fault
+from appell.control.rig.machine import Machine, machine_for
+from appell.control.rig.mission import Follow, Mission
+from appell.control.rig.protocol import Hardware
+from appell.control.rig.safety import Limits
+from appell.errors import InputError
+from appell.robot import Robot
+
+CHANNELS = ("lockstep", "shm", "udp")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a run is made of."""
+
+    law: Law
+    mission: Mission
+    machine: Machine
+    robot: Robot
+    q0: Any
+    channel: str = "lockstep"
+    hardware: Callable[[], Hardware] | None = None
+    log: Path | None = None
+    faults: list[Fault] = field(default_factory=list)
+    limits: Limits = field(default_factory=Limits)
+    tool: int = 0
+    seed: int = 0
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "machine": self.machine.name,
+            "robot": self.robot.name,
+            "law": repr(self.law),
+            "channel": self.channel,
+            "period": self.machine.period,
+        }
+
+    @contextmanager
+    def log_path(self) -> Iterator[Path]:
+        """The file to write; where none is wanted, one that is gone afterwards."""
+        if self.log is not None:
+            yield self.log
+            return
+        with tempfile.TemporaryDirectory(prefix="appell-") as folder:
+            yield Path(folder) / "log.mcap"
+
+
+def setup(
+    law: Law,
+    trajectory: Any,
+    *,
+    channel: str | None = None,
+    hardware: Callable[[], Hardware] | None = None,
+    machine: Machine | None = None,
+    robot: Robot | None = None,
+    q0: Any = None,
+    log: Path | str | None = None,
+    faults: Sequence[Fault] = (),
+    limits: Limits | None = None,
+    repeat: int = 1,
+    rest: float = 0.5,
+    **others: Any,
+) -> Setup:
+    """What ``run`` is given, checked. A trajectory may be a mission, too."""
+    if not isinstance(law, Law):
+        raise InputError(f"rig: law = {law!r}; expected one such as TrackingIntegral(robot).")
+    if channel is None:
+        channel = "lockstep" if hardware is None else "own"
+    elif channel not in CHANNELS:
+        raise InputError(f"rig: channel = {channel!r}; expected one of {', '.join(CHANNELS)}.")
+    machine = machine or machine_for(law.robot)
+    mission = trajectory if hasattr(trajectory, "at") else None
+    mission = mission or Follow(trajectory, machine, repeat, rest)
+    wakes = mission.start if q0 is None else q0
+    if wakes is None:
+        wakes = np.clip(np.zeros(machine.n), np.asarray(machine.lower), np.asarray(machine.upper))
+    path = None if log is None else Path(log)
+    if path is not None and path.exists():
+        raise InputError(f"log: {path} is there already; a log is never overwritten.")
+    if path is not None and not path.absolute().parent.is_dir():
+        raise InputError(f"log: there is no folder {path.parent} for {path.name}.")
+    return Setup(
+        law,
+        mission,
+        machine,
+        robot or law.robot,
+        wakes,
+        channel,
+        hardware,
+        log=path,
+        faults=list(faults),
+        limits=limits or Limits(),
+        **others,
+    )

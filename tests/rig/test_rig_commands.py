@@ -1,0 +1,228 @@
+"""``appell control``, teaching, files of motions and the campaign."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+from rigs import END, PUMA, START, ready, sound
+from typer.testing import CliRunner
+
+from appell.cli import app
+from appell.cli.control_view import print_report, table_of
+from appell.control.rig import read_log
+from appell.control.rig.campaign import campaign, outcome_line, outcomes_in
+from appell.control.rig.faults import KINDS
+from appell.control.rig.motions import read_motion, write_motion
+from appell.control.rig.running import start
+from appell.control.rig.teach import Lesson
+from appell.errors import InputError
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``appell control ...`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments, **options):
+        return CliRunner().invoke(app, ["control", *(str(x) for x in arguments)], **options)
+
+    return invoke
+
+
+def test_move_and_show(command, tmp_path):
+    result = command(
+        "move", "--to", "5,-40,65,5,35,5", "--duration", 0.5, "--channel", "lockstep",
+        "--log", "a.mcap",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "ENABLED" in result.output
+    assert "STOP" in result.output
+    np.testing.assert_allclose(
+        np.degrees(read_log(tmp_path / "a.mcap")["q"][-1]), [5, -40, 65, 5, 35, 5], atol=1.5
+    )
+    shown = command("show", "a.mcap")
+    assert shown.exit_code == 0
+    assert "cycles logged" in shown.output
+    (tmp_path / "cut.mcap").write_bytes((tmp_path / "a.mcap").read_bytes()[:200_000])
+    assert command("show", "cut.mcap").exit_code == 1
+
+
+def test_a_fault_gives_status_1_its_reason_and_the_last_seconds(command):
+    result = command(
+        "move", "--to", "5,-40,65,5,35,5", "--channel", "lockstep", "--fault", "hot@900,joint=3"
+    )
+    assert result.exit_code == 1
+    assert "FAULT: over-temperature: joint 4" in result.output
+    assert "The last 2 s" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--to", "1,2"], "6 numbers"),
+        (["--to", "5,-40,65,5,35,5", "--law", "magic"], "tracking-integral"),
+        (["--to", "5,-40,65,5,35,5", "--fault", "fire@3"], "stuck"),
+        (["--to", "5,-40,65,5,35,5", "--channel", "post"], "lockstep"),
+        (["--to", "175,-40,65,5,35,5"], "joint 1"),
+        (["--to", "5,-40,65,5,35,5", "--log", "no/such/folder.mcap"], "no folder"),
+    ],
+)
+def test_what_move_refuses(command, arguments, words):
+    result = command("move", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+DRIVER = """
+import numpy as np
+from dataclasses import replace
+from appell import load
+from appell.control.rig import puma560_machine
+from appell.control.rig.lockstep import Lockstep
+from appell.control.rig.plant import Rig
+
+mine = replace(puma560_machine(), name="mine")
+
+def driver():
+    return Lockstep(Rig(load("puma560"), mine, np.radians([0, -45, 60, 0, 30, 0])))
+"""
+
+
+def test_ones_own_machine_is_found_by_its_name(command, tmp_path):
+    (tmp_path / "my_machine.py").write_text(DRIVER)
+    move = ["move", "--to", "5,-40,65,5,35,5", "--channel", "lockstep", "--log", "own.mcap"]
+    result = command(*move, "--hardware", "my_machine:driver", "--machine", "my_machine:mine")
+    assert result.exit_code == 0, result.output
+    assert read_log(tmp_path / "own.mcap").metadata["machine"] == "mine"
+    for name in ("no_such:driver", "my_machine:no_such", "my_machine"):
+        wrong = command("move", "--to", "5,-40,65,5,35,5", "--hardware", name)
+        assert wrong.exit_code == 2
+        assert "module:name" in wrong.stderr
+
+
+def test_teach_and_replay(command, tmp_path):
+    said = "1 +4\nmark\n2 +4\n\nmark\nend\n"
+    result = command("teach", "poses.csv", "--channel", "lockstep", input=said)
+    assert result.exit_code == 0, result.output
+    rows = np.loadtxt(tmp_path / "poses.csv", delimiter=",", skiprows=1)
+    assert rows.shape == (2, 7)
+    assert np.degrees(rows[1, 2] - rows[0, 2]) == pytest.approx(4, abs=1.5)
+    assert command("replay", "poses.csv", "--channel", "lockstep").exit_code == 0
+    again = command("teach", "poses.csv", "--channel", "lockstep", input=said)
+    assert again.exit_code == 2
+    assert "never overwritten" in again.stderr
+
+
+def test_teach_keeps_a_whole_motion(command, tmp_path):
+    result = command("teach", "m.csv", "--motion", "--channel", "lockstep", input="3 -5\nend\n")
+    assert result.exit_code == 0, result.output
+    motion = read_motion(tmp_path / "m.csv", 6)
+    assert np.degrees(motion.start[2] - motion.end[2]) == pytest.approx(5, abs=1)
+
+
+@pytest.mark.parametrize("said", ["7 1", "one", "1 500", "1 2 3", "0 1"])
+def test_what_a_lesson_refuses(said):
+    with pytest.raises(InputError, match="joint"):
+        Lesson(PUMA).hear(said, START)
+
+
+# Files
+
+
+def test_a_motion_comes_back_as_it_was(tmp_path):
+    t = np.linspace(0, 2, 9)
+    q = START + np.outer(np.sin(t), END - START)
+    write_motion(tmp_path / "a.csv", t, q)
+    np.savez(tmp_path / "a.npz", t=t, q=q)
+    for name in ("a.csv", "a.npz"):
+        motion = read_motion(tmp_path / name, 6, speed=2.0)
+        assert motion.duration == pytest.approx(1.0)
+        np.testing.assert_allclose(motion(t / 2)[0], q, atol=1e-8)
+    with pytest.raises(FileExistsError):
+        write_motion(tmp_path / "a.csv", t, q)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "rows"),
+        ("t,q1\n0,1\n", "column"),
+        ("0,1,2,3,4,5\n1,1,2,3,4,5\n", "column"),
+        ("0,1,2,3,4,5,6\n0,1,2,3,4,5,6\n", "later"),
+        ("0,1,2,3,4,5,6\n1,1,2,nan,4,5,6\n", "finite"),
+        ("0,1,2,3,4,5,6\n1,1,2,3\n", "numbers each"),
+        ("0,1,2,3,4,5,6\n1,1,2,x,4,5,6\n", "numbers each"),
+        ("\x00\xff", "rows"),
+    ],
+)
+def test_a_file_that_is_no_motion_is_refused(tmp_path, text, words):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_motion(path, 6)
+    (tmp_path / "bad.npz").write_bytes(text.encode())
+    with pytest.raises((InputError, OSError)):
+        read_motion(tmp_path / "bad.npz", 6)
+
+
+# The campaign
+
+
+def test_a_small_campaign_ends_well_and_is_kept(tmp_path):
+    count = len(KINDS)
+    made = {o.number: o for o in campaign(ready(), count, seed=5)}
+    assert sorted(made) == list(range(count))
+    assert all(o.good and o.logged for o in made.values()), [o for o in made.values() if not o.good]
+    assert sum(o.due is not None for o in made.values()) >= count / 2
+    path = tmp_path / "outcomes"
+    path.write_text("".join(outcome_line(o) + "\n" for o in made.values()) + '{"number": 3')
+    assert outcomes_in(path) == made
+    assert list(campaign(ready(), count, 5, made)) == []
+
+
+def test_the_campaign_command_goes_on_where_it_was(command, tmp_path):
+    first = command("campaign", "--faults", 2, "--output", "o.jsonl")
+    assert first.exit_code == 0, first.output
+    assert "2 of 2" in first.output
+    lines = (tmp_path / "o.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]) == {"seed": 0}
+    assert len(lines) == 3
+    other = command("campaign", "--faults", 2, "--output", "o.jsonl", "--seed", 1)
+    assert other.exit_code == 2
+    assert "--seed 0" in other.stderr
+
+
+# On the terminal
+
+
+def test_a_cycle_is_shown_while_it_runs():
+    row = sound().last(0.5)[0]
+    text = io.StringIO()
+    Console(file=text, width=120).print(table_of(row))
+    assert "ENABLED, follow" in text.getvalue()
+    assert f"{np.degrees(row['q'][1]):.3f}" in text.getvalue()
+
+
+def test_times_are_shown_as_measured(capsys):
+    report = replace(sound(), allowed={"memory": "locked"})
+    print_report(report)
+    shown = capsys.readouterr().out
+    assert "memory: locked" in shown
+    assert "under 10 us" in shown
+    assert "0.0000 % of cycles" in shown
+
+
+def test_a_report_can_be_drawn():
+    figure = sound().plot()
+    assert len(figure.axes) == 3
+    assert "STOP" in repr(sound())
+
+
+def test_what_cannot_go_to_another_process_is_refused():
+    with pytest.raises(InputError, match="picklable"), start(ready(hardware=lambda: None)):
+        pass

@@ -1,0 +1,331 @@
+"""The machine: numbers, physics, homing, observer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rigs import END, PUMA, START, law, run
+
+import appell
+from appell.control.hardware import Friction
+from appell.control.rig import Command, Fault, Limits, Machine, Order, State, machine_for
+from appell.control.rig.controller import Phase
+from appell.control.rig.faults import FOREVER, fault_of
+from appell.control.rig.observer import Observer, apart
+from appell.control.rig.physics import Arm
+from appell.control.rig.plant import Rig
+from appell.control.rig.protocol import Reading, Status
+from appell.control.rig.safety import _CHECKS, TRANSITIONS, Safety, Seen, after
+from appell.control.rig.sensors import Switches
+from appell.control.rubbing import RubbingPlant
+from appell.errors import InputError
+
+ROBOT = law().robot
+
+
+def test_the_pumas_numbers():
+    np.testing.assert_array_equal(PUMA.counts, [200, 200, 250, 250, 250, 250])
+    np.testing.assert_allclose(PUMA.torque[:3], [123.3, 213.7, 112.7], rtol=0.01)
+    np.testing.assert_allclose(PUMA.count * PUMA.counts, PUMA.revolution)
+    assert PUMA.full_scale == 10
+
+
+def test_volts_and_codes():
+    volts = np.array([-10, -0.003, 0, 0.003, 5, 20.0])
+    codes = PUMA.dac(volts)
+    np.testing.assert_array_equal(codes, [0, 2047, 2048, 2049, 3072, 4095])
+    assert np.abs(PUMA.volts(codes) - volts)[:5].max() <= PUMA.volt_step / 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"counts": 0}, "counts"),
+        ({"counts": 200.5}, "whole"),
+        ({"gear": (1, 2)}, "joints"),
+        ({"lower": 3.0, "upper": -3.0}, "below"),
+        ({"period": -1}, "period"),
+        ({"watchdog": 0}, "watchdog"),
+        ({"pot_low": np.nan}, "finite"),
+        ({"speed": "fast"}, "numbers"),
+    ],
+)
+def test_a_machine_that_cannot_be_is_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        replace(PUMA, **change)
+
+
+def test_a_machine_is_assumed_for_an_arm_with_limits_only():
+    with pytest.raises(InputError, match="Machine"):
+        machine_for(appell.load("stanford_arm"))
+    assert machine_for(appell.load("puma560")).name == "PUMA 560"
+
+
+# Physics
+
+
+def test_a_cycle_moves_the_arm_as_the_exact_plant_does():
+    """Against dry friction with every change located: 300 cycles under torques that vary."""
+    rng = np.random.default_rng(3)
+    arm = Arm(ROBOT, PUMA, START)
+    friction = Friction(PUMA.viscous, PUMA.coulomb)
+    viscous, coulomb, stiction = friction.levels(6)
+    exact = RubbingPlant(ROBOT, viscous, None, coulomb, stiction)
+    y = np.concatenate([START, np.zeros(6)])
+    gravity = ROBOT.gravity(START)
+    for k in range(300):
+        if k % 50 == 0:
+            push = gravity + rng.uniform(-1, 1, 6) * np.array([30, 40, 20, 2, 2, 0.3])
+        volts = push / PUMA.torque_per_volt
+        arm.advance(volts, True, False, 0.001)
+        y = exact.advance(0.001 * k, y, push, 0.001)
+    assert np.abs(y[6:]).max() > 0.1
+    np.testing.assert_allclose(arm.q, y[:6], atol=1e-3)
+    np.testing.assert_allclose(arm.v, y[6:], atol=1e-2)
+
+
+def test_brakes_hold_and_cut_off_motors_slow_the_wrist():
+    arm = Arm(ROBOT, PUMA, START)
+    arm.v = np.array([0.5, 0.5, 0.5, 1, 1, 1.0])
+    for _ in range(400):
+        arm.advance(np.zeros(6), False, True, 0.001)
+    assert not arm.v[:3].any()
+    assert np.abs(arm.v).max() < 0.2
+    q = arm.q.copy()
+    for _ in range(200):
+        arm.advance(np.zeros(6), False, True, 0.001)
+    np.testing.assert_array_equal(arm.q[:3], q[:3])
+
+
+def test_a_motor_has_no_torque_beyond_what_the_supply_drives():
+    arm = Arm(ROBOT, PUMA, START)
+    top = PUMA.supply / (PUMA.torque_constant * PUMA.gear)
+    arm.v = top
+    tau, _ = arm.motors(np.full(6, 10.0), True)
+    assert (tau <= 1e-9).all()
+    arm.v = np.zeros(6)
+    np.testing.assert_allclose(arm.motors(np.full(6, 10.0), True)[0], PUMA.torque)
+
+
+def test_a_motor_gets_hot_under_its_greatest_current_and_cools_again():
+    switches, most = Switches(replace(PUMA, period=0.1)), PUMA.amplifier * PUMA.full_scale
+    hours = range(0, 20_000, 16)
+    hot = [switches.see(most * (np.arange(6) == 1), k, []) for k in hours]
+    assert hot[0] == 0
+    assert hot[-1] == 0b10
+    assert [switches.see(0 * most, k, []) for k in hours][-1] == 0
+
+
+# The machine's own watchdog
+
+
+def test_the_machine_stops_by_itself_and_stays_stopped():
+    rig = Rig(ROBOT, PUMA, START)
+    live = Order.ENABLE | Order.RELEASE
+    codes = PUMA.dac(ROBOT.gravity(START) / PUMA.torque_per_volt)
+    rig.step(Command(1, 0, live, codes))
+    assert not rig.safe
+    for k in range(PUMA.watchdog):
+        assert not rig.safe, k
+        rig.step(None)
+    assert rig.safe
+    for k in range(2, 10):
+        assert rig.step(Command(k, 0, live, codes)).status & 4
+        assert rig.safe
+
+
+def test_an_old_command_is_not_obeyed_again():
+    rig = Rig(ROBOT, PUMA, START)
+    rig.step(Command(5, 0, Order.ENABLE | Order.TOOL_1, PUMA.dac(np.zeros(6))))
+    assert rig.tools == Order.TOOL_1
+    rig.step(Command(5, 0, Order.ENABLE | Order.TOOL_2, PUMA.dac(np.zeros(6))))
+    rig.step(Command(4, 0, 0, PUMA.dac(np.zeros(6))))
+    assert (rig.tools, rig.echo) == (Order.TOOL_1, 5)
+
+
+# Homing and the observer
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_homing_finds_the_joints_to_a_count(seed):
+    rng = np.random.default_rng(seed)
+    q0 = START + rng.uniform(-0.2, 0.2, 6)
+    report = run(q0=q0, seed=seed)
+    assert report.ok, report.reason
+    true = np.array(report.plant["q"])
+    np.testing.assert_allclose(report.q[-1], true, atol=1.5 * PUMA.count.max())
+    looked = report.log.rows[report.log["phase"] == Phase.HOME]["q"][0]
+    assert np.abs(looked - q0).max() > 2 * PUMA.count.max()  # the potentiometers are coarser
+
+
+def test_where_the_index_pulse_is_matters():
+    other = replace(PUMA, index=1.0)
+    report = run(machine=other)
+    assert report.ok
+    np.testing.assert_allclose(report.q[-1], report.plant["q"], atol=1.5 * PUMA.count.max())
+
+
+def test_a_potentiometer_that_is_torn_off_is_seen_before_anything_moves():
+    beyond = replace(PUMA, pot_low=np.where(np.arange(6) == 1, -0.5, PUMA.pot_low))
+    report = run(machine=beyond)
+    assert report.reason == "potentiometer out of range: joint 2"
+    assert not report.volts.any()
+
+
+def test_the_observer_follows_speeds_without_lag_when_told_the_acceleration():
+    observer = Observer(PUMA, np.zeros(6, dtype=np.int32), np.zeros(6))
+    a, T = 2.0, PUMA.period
+    for k in range(1, 600):
+        v, q = a * k * T, a * (k * T) ** 2 / 2
+        observer.predict(np.full(6, a))
+        observer.correct(np.floor(q / PUMA.count).astype(np.int32))
+    np.testing.assert_allclose(observer.v, v, atol=0.03)
+    np.testing.assert_allclose(observer.q, q, atol=2 * PUMA.count.max())
+
+
+@given(st.integers(-(2**31), 2**31 - 1), st.integers(-1000, 1000))
+def test_counters_may_run_over(count, step):
+    new = (count + step + 2**31) % 2**32 - 2**31
+    assert apart(np.array([new]), np.array([count])) == step
+
+
+# Missions, states, faults as text
+
+
+def test_what_the_machine_cannot_do_is_refused():
+    from appell.control import quintic
+
+    with pytest.raises(InputError, match="joint 1 from"):
+        run(trajectory=quintic(START, END + 4.0, 2.0))
+    with pytest.raises(InputError, match="more time"):
+        run(trajectory=quintic(START, END, 0.05))
+    with pytest.raises(InputError, match="comes back"):
+        run(repeat=2)
+    with pytest.raises(InputError, match="channel"):
+        run(channel="smoke signals")
+
+
+def test_only_listed_changes_of_state_happen():
+    assert after(State.HOMING, "homed") is State.ENABLED
+    for state in State:
+        for event in ("homed", "done", "fault", "dream"):
+            if (state, event) not in TRANSITIONS:
+                with pytest.raises(InputError):
+                    after(state, event)
+    assert all(after(s, "fault") is State.FAULT for s in State)
+
+
+def test_faults_as_text():
+    assert fault_of("stuck@1500,joint=2") == Fault("stuck", 1500, 2)
+    short = fault_of("late-readings@10,size=4,duration=30")
+    assert (short.kind, short.size, short.duration) == ("late readings", 4.0, 30)
+    assert fault_of('{"kind": "hot", "cycle": 5}').duration == FOREVER
+    for text in ("fire@3", "stuck@x", "stuck@1,leg=2", "{}", "hot@1,joint=-1"):
+        with pytest.raises(InputError):
+            fault_of(text)
+    with pytest.raises(InputError, match="joints 0 to 5"):
+        run(faults=[Fault("hot", 1, joint=6)])
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(error=0.002), "error too large"),
+        (Limits(torque=1), "torque beyond"),
+    ],
+)
+def test_limits_of_error_and_torque(limits, reason):
+    weak = replace(PUMA, amplifier=PUMA.amplifier * 0.3) if limits.torque == 1 else PUMA
+    report = run(limits=limits, machine=weak)
+    assert report.reason.startswith(reason)
+    assert report.plant["safe"]
+
+
+def pushed(**seen):
+    """What is said of a joint, by the checks alone, in as many cycles as it takes."""
+    safety, z = Safety(PUMA), np.zeros(6)
+    still, pots = np.zeros(6, dtype=np.int32), (z - PUMA.pot_low) / PUMA.code
+    for tick in range(1, 200):
+        reading = Reading(tick, 0, tick, Status.POWERED, 0, still, still, still, np.rint(pots))
+        given = {"q": z, "v": z, "desired": z, "tau": z} | seen
+        order = Order.ENABLE | Order.RELEASE
+        wrong = safety.check(Seen(tick, 1, reading, 0, order=order, homed=True, **given))
+        if wrong:
+            return tick, wrong
+    return None
+
+
+def test_limits_of_position_speed_torque_and_error_take_as_many_cycles_as_they_say():
+    limits, one = Limits(), np.eye(6)[3]
+    out = PUMA.upper * 1.001 * one
+    assert pushed(q=out, desired=out)[0] <= limits.position
+    assert pushed(v=1.01 * one * PUMA.speed) == (
+        limits.speed,
+        "speed beyond its limit: joint 4",
+    )
+    assert pushed(v=0.99 * PUMA.speed) is None
+    assert pushed(tau=-1.01 * one * PUMA.torque) == (
+        limits.torque,
+        "torque beyond its limit: joint 4",
+    )
+    assert pushed(tau=0.99 * PUMA.torque) is None
+    assert pushed(desired=(limits.error + 1e-6) * one)[1] in (
+        "error too large: joint 4",
+        "encoder stuck: joint 4",
+    )
+
+
+def test_what_is_well_at_a_glance_passes_every_check():
+    """States near every limit, on both sides of it."""
+    judged = [_judged(np.random.default_rng(seed), seed % 2 == 0) for seed in range(400)]
+    assert (True, True) not in judged
+    assert judged.count((True, False)) > 40
+    assert judged.count((False, True)) > 100
+
+
+def _judged(rng, homed):
+    """Whether a state is well at a glance, and whether a check finds anything."""
+    safety, limits = Safety(PUMA), Limits()
+    if homed:
+        safety.set_home(np.zeros(6, dtype=np.int32), np.zeros(6))
+
+    def near(x, share):
+        """Up to a limit, or now and then close to it."""
+        close = rng.random() < share
+        return (
+            x
+            * rng.choice([-1, 1], 6)
+            * rng.uniform(0.97 if close else 0, 1.03 if close else 0.9, 6)
+        )
+
+    half = (PUMA.upper - PUMA.lower) / 2
+    q = (PUMA.upper + PUMA.lower) / 2 + near(half, 0.1)
+    pots = (q + near(limits.apart, 0.1) - PUMA.pot_low) / PUMA.code
+    counts = np.round(near(PUMA.counts + limits.slip, 0.1)).astype(np.int32)
+    turned = np.where(rng.random(6) < 0.02, rng.integers(-5, 5, 6), 0).astype(np.int32)
+    before = counts - np.round(near(safety.most_counts, 0.1)).astype(np.int32)
+    pulses = np.zeros(6, dtype=np.uint16)
+    jumped = pots - near(limits.jumps_of, 0.1)
+    hot = int(rng.random() < 0.05)
+    live = Status.POWERED
+    last = Reading(1, 0, 0, live, 0, before, turned, pulses, jumped)
+    new = pulses + (turned != 0).astype(np.uint16)
+    reading = Reading(2, 0, 1, live, hot, counts, turned, new, pots)
+    desired = q + near(limits.error, 0.1)
+    safety.last, safety.stood = last, desired - near(limits.stuck, 0.1)
+    v, tau = near(np.asarray(PUMA.speed), 0.1), near(PUMA.torque, 0.1)
+    seen = Seen(2, 1, reading, 0, q, v, desired, tau, Order.ENABLE | Order.RELEASE, homed)
+    well = safety.glance.well(seen, reading)
+    strict = replace(limits, **dict.fromkeys(("hot", "speed", "torque", "disagree", "noise"), 1))
+    safety.limits = strict
+    return well, any(check(safety, seen, reading) for check in _CHECKS)
+
+
+def test_a_machine_of_ones_own():
+    one = Machine("one", -1, 1, 2, 500, 50, -1.2, 1.2, 0.1, 1, 1)
+    assert one.n == 1
+    assert one.count[0] == pytest.approx(2 * np.pi / 25000)

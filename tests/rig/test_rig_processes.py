@@ -1,0 +1,119 @@
+"""The loop and the machine in processes of their own, over both channels; either is killed.
+
+Cycles are slow and limits wide here, so that a machine that is busy with other things does not
+make a fault of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+
+import numpy as np
+from rigs import PUMA, START, law
+
+from appell.control import quintic
+from appell.control.rig import Fault, Limits, State, run
+from appell.control.rig.controller import Phase
+from appell.control.rig.running import start
+from appell.control.rig.setup import setup
+
+SLOW = replace(PUMA, period=0.005, watchdog=200)
+WIDE = Limits(missed=200, late=400, echo=400, state=400, overrun=400)
+MOVE = quintic(START, START + 0.15, 0.6)
+
+
+def ready(channel, **options):
+    return setup(
+        law(), MOVE, channel=channel, machine=SLOW, limits=WIDE, rest=options.pop("rest", 0.05),
+        **options,
+    )  # fmt: skip
+
+
+def until(running, phase):
+    """The newest row once a phase is reached."""
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
+        row = running.now()
+        if row is not None and row["phase"] >= phase:
+            return row.copy()
+        time.sleep(0.005)
+    raise AssertionError("the phase was not reached")
+
+
+def test_a_run_in_real_time(tmp_path):
+    path = tmp_path / "run.mcap"
+    report = run(law(), MOVE, channel="shm", machine=SLOW, limits=WIDE, rest=0.05, log=path)
+    assert report.ok, report.reason
+    assert [e.state for e in report.states] == [State.HOMING, State.ENABLED, State.STOP]
+    assert report.plant["safe"]
+    assert report.log.complete
+    assert path.exists()
+    assert np.degrees(report.max_error) < 4
+    assert report.cycles + report.skipped == report.log["cycle"][-1]
+    assert sum(count for _, count in report.histogram()) == report.cycles
+    assert (report.late >= 0).all()
+    assert set(report.allowed) == {"garbage collection", "memory", "scheduling", "processor"}
+
+
+def test_a_killed_controller_leaves_the_machine_safe_and_its_log_whole(tmp_path):
+    path = tmp_path / "killed.mcap"
+    with start(ready("shm", log=path, rest=60.0)) as running:
+        row = until(running, Phase.FOLLOW)
+        os.kill(running.controller.pid, signal.SIGKILL)
+        report = running.report()
+    assert report.state is State.FAULT
+    assert report.reason == "controller died: killed by signal 9"
+    assert report.plant["safe"]
+    assert report.plant["watchdog"] is not None
+    assert report.plant["live_until"] < report.plant["watchdog"]
+    assert np.abs(report.plant["v"][:3]).max() < 1e-3  # brakes are on the first three
+    assert not report.log.complete
+    assert report.log["cycle"][-1] >= row["cycle"]
+    seen = report.log.rows[report.log["cycle"] == row["cycle"]]
+    assert seen[0] == row
+
+
+def test_a_killed_machine_leaves_the_controller_in_fault_and_its_log_closed():
+    with start(ready("shm", rest=60.0)) as running:
+        until(running, Phase.HOME)
+        os.kill(running.plant.pid, signal.SIGKILL)
+        report = running.wait()
+    assert report.state is State.FAULT
+    assert report.reason.startswith("readings lost")
+    assert report.log.complete
+    assert report.plant is None
+    assert not report.log.rows[report.log["state"] == State.FAULT]["volts"].any()
+
+
+def test_faults_are_injected_while_it_runs():
+    with start(ready("udp", rest=60.0)) as running:
+        until(running, Phase.HOME)
+        running.inject(Fault("hot", joint=4))
+        report = running.wait()
+    assert report.reason == "over-temperature: joint 5"
+    assert report.plant["safe"]
+
+
+def test_a_stop_is_heard_and_the_machine_ends_with_its_parent():
+    with start(ready("shm", rest=60.0)) as running:
+        until(running, Phase.HOME)
+        running.stop()
+        assert running.controller.wait(30) == 0
+        running.plant.stdin.close()
+        assert running.plant.wait(30) == 0
+        report, folder = running.report(), running.folder
+    assert report.state is State.STOP
+    assert not folder.exists()
+
+
+def test_a_controller_whose_parent_is_gone_stops_the_machine():
+    with start(ready("shm", rest=60.0)) as running:
+        until(running, Phase.HOME)
+        running.controller.stdin.close()
+        report = running.wait()
+    assert report.state is State.FAULT
+    assert "gone" in report.reason
+    assert report.plant["safe"]
