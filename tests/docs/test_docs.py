@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("tutorial", "simulation", "control", "identification", "rig", "export", "closed", "counting")
+NAMES = (
+    "tutorial",
+    "simulation",
+    "control",
+    "identification",
+    "rig",
+    "export",
+    "closed",
+    "counting",
+)
 PAGES = ["README.md", *(f"docs/{name}.md" for name in NAMES)]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CLAIM = re.compile(r"^(?:(?P<name>\w+) = )?(?P<expression>.+?)\s+# (?P<claim>True|\([\d, ]+\))$")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+import appell.papers.valera2003  # noqa: F401
+from appell import papers
 from appell.papers import valera2003_identification as paper
 
 
@@ -36,6 +40,14 @@ def test_estimates_foretell_another_motion_better_than_what_was_believed():
     before = np.mean(off.std(axis=0) / tau.std(axis=0))
     for method in paper.METHODS:
         assert paper.foretold(paper.estimate(method, paper.NOISE)) < before
+
+
+def test_the_reproduction_has_the_section(monkeypatch):
+    others = SimpleNamespace(tables=list, pictures=lambda: [None], picture=lambda: None)
+    for name in ("valera2003_control", "valera2003_rig"):
+        monkeypatch.setattr(papers, name, others, raising=False)
+    titles = [table.title for table in papers.valera2003.document().tables]
+    assert paper.tables()[0].title in titles
 
 
 def test_table_and_picture_are_there():

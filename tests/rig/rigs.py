@@ -76,7 +76,8 @@ def tried(*faults):
         loop.tick = under_way().tick
         result = loop.run()
         log = read_log(path)
-    return Report(log, result.state, result.reason, PUMA.period, summary(rig))
+    stands = result.stands
+    return Report(log, result.state, result.reason, PUMA.period, summary(rig), stands=stands)
 
 
 def first(report, phase):

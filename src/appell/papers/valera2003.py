@@ -20,8 +20,8 @@ Counts = Sequence[Polynomial | int]
 
 
 def document() -> Document:
-    """Tables 2 and 3, the sentence after them, and section 4."""
-    from appell.papers import valera2003_control, valera2003_rig
+    """Tables 2 and 3, the sentence after them, and section 4: control and identification."""
+    from appell.papers import valera2003_control, valera2003_identification, valera2003_rig
 
     *shown, controllers = valera2003_control.pictures()
     return Document(
@@ -35,8 +35,14 @@ def document() -> Document:
             algorithms_table(),
             *valera2003_control.tables(),
             *valera2003_rig.tables(),
+            *valera2003_identification.tables(),
         ),
-        pictures=[*shown, valera2003_rig.picture(), controllers],
+        pictures=[
+            *shown,
+            valera2003_rig.picture(),
+            controllers,
+            *valera2003_identification.pictures(),
+        ],
     )
 
 

@@ -6,6 +6,7 @@ for. It knows nothing of clocks, channels or files.
 
 from __future__ import annotations
 
+from collections import deque
 from enum import IntEnum
 from math import isfinite
 
@@ -226,18 +227,18 @@ def rehearse(law: Law, machine: Machine) -> None:
 
 
 class _Ages:
-    """How much older a reading is than the freshest have been. The machine has a clock of its own:
-    a drift of one cycle in a thousand is forgiven."""
+    """How much older a reading is than readings usually are. The machine has a clock of its own,
+    and a controller that stalls reads what is newer than its cycle: the median knows neither."""
 
     def __init__(self) -> None:
-        self.ahead: int | None = None  # of the machine's cycles, compared with ours
+        self.ahead: deque[int] = deque(maxlen=63)  # of the machine's cycles, compared with ours
+        self.usual = 0
 
     def of(self, tick: int, reading: Reading | None) -> int:
-        if self.ahead is not None and tick % 1000 == 0:
-            self.ahead -= 1
         if reading is None:
             return 0
         ahead = reading.cycle - tick
-        if self.ahead is None or ahead > self.ahead:
-            self.ahead = ahead
-        return self.ahead - ahead
+        self.ahead.append(ahead)
+        if len(self.ahead) < 16 or tick % 16 == 0:
+            self.usual = sorted(self.ahead)[len(self.ahead) // 2]
+        return max(0, self.usual - ahead)
