@@ -183,9 +183,9 @@ def test_a_run_is_kept_and_shown(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.assemble("x"), "guess = 'x'; expected 3 finite"),
+        (lambda r: r.assemble("x"), "guess = 'x'; expected finite numbers, 3"),
         (lambda r: r.assemble(fixed=3), "names of joints"),
-        (lambda r: r.assemble(fixed={"crank": "far"}), "expected 1 finite"),
+        (lambda r: r.assemble(fixed={"crank": "far"}), "expected finite numbers, 1"),
         (lambda r: r.simulate("x", until=1.0), "q0 = 'x'"),
         (lambda r: r.simulate(r.reference, "x", until=1.0), "v0 = 'x'"),
         (lambda r: r.simulate(r.reference, until="x"), "until = 'x'"),
