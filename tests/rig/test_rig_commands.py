@@ -49,16 +49,31 @@ def test_move_and_show(command, tmp_path):
     assert shown.exit_code == 0
     assert "cycles logged" in shown.output
     (tmp_path / "cut.mcap").write_bytes((tmp_path / "a.mcap").read_bytes()[:200_000])
-    assert command("show", "cut.mcap").exit_code == 1
+    cut = command("show", "cut.mcap")
+    assert cut.exit_code == 1
+    assert "The log was cut" in cut.output
+    data = bytearray((tmp_path / "a.mcap").read_bytes())
+    data[200_100] ^= 1
+    (tmp_path / "bad.mcap").write_bytes(data)
+    bad = command("show", "bad.mcap")
+    assert bad.exit_code == 1
+    assert "The log is damaged: its checksum" in bad.output
 
 
 def test_a_fault_gives_status_1_its_reason_and_the_last_seconds(command):
     result = command(
-        "move", "--to", "5,-40,65,5,35,5", "--channel", "lockstep", "--fault", "hot@900,joint=3"
+        "move", "--to", "5,-40,65,5,35,5", "--channel", "lockstep", "--fault", "hot@900,joint=4"
     )
     assert result.exit_code == 1
     assert "FAULT: over-temperature: joint 4" in result.output
     assert "The last 2 s" in result.output
+
+
+def test_a_fault_that_comes_too_late_is_told(command):
+    move = ["move", "--to", "1,-45,60,0,30,0", "--duration", 0.5, "--channel", "lockstep"]
+    result = command(*move, "--fault", "hot@90000,joint=3")
+    assert result.exit_code == 0, result.output
+    assert "'hot@90000' never took effect" in result.output
 
 
 @pytest.mark.parametrize(
@@ -69,6 +84,9 @@ def test_a_fault_gives_status_1_its_reason_and_the_last_seconds(command):
         (["--to", "5,-40,65,5,35,5", "--fault", "fire@3"], "stuck"),
         (["--to", "5,-40,65,5,35,5", "--channel", "post"], "lockstep"),
         (["--to", "175,-40,65,5,35,5"], "joint 1"),
+        (["--to", "5,-40,65,5,35,5", "--machine", "os:path"], "expected a rig.Machine"),
+        (["--to", "5,-40,65,5,35,5", "--hardware", "os:path"], "expected what makes a driver"),
+        (["--to", "5,-40,65,5,35,5", "--duration", "1e9"], "10000 at most"),
         (["--to", "5,-40,65,5,35,5", "--log", "no/such/folder.mcap"], "no folder"),
     ],
 )
@@ -105,6 +123,36 @@ def test_ones_own_machine_is_found_by_its_name(command, tmp_path):
         assert "module:name" in wrong.stderr
 
 
+IMPATIENT = """
+from my_machine import driver
+
+def impatient():
+    made = driver()
+    real = made.read
+
+    def read(timeout):
+        if made.rig.cycle == 300 and not hasattr(made, "pressed"):
+            made.pressed = True
+            raise KeyboardInterrupt
+        return real(timeout)
+
+    made.read = read
+    return made
+"""
+
+
+def test_an_interrupt_has_its_status_and_is_in_the_log(command, tmp_path):
+    (tmp_path / "my_machine.py").write_text(DRIVER)
+    (tmp_path / "pressed.py").write_text(IMPATIENT)
+    move = ["move", "--to", "5,-40,65,5,35,5", "--channel", "lockstep", "--log", "i.mcap"]
+    result = command(*move, "--hardware", "pressed:impatient")
+    assert result.exit_code == 130, result.output
+    assert "STOP: interrupted" in result.output
+    shown = command("show", "i.mcap")
+    assert shown.exit_code == 0
+    assert "STOP: interrupted" in shown.output
+
+
 def test_teach_and_replay(command, tmp_path):
     said = "1 +4\nmark\n2 +4\n\nmark\nend\n"
     result = command("teach", "poses.csv", "--channel", "lockstep", input=said)
@@ -116,6 +164,15 @@ def test_teach_and_replay(command, tmp_path):
     again = command("teach", "poses.csv", "--channel", "lockstep", input=said)
     assert again.exit_code == 2
     assert "never overwritten" in again.stderr
+
+
+def test_a_slip_of_the_pen_does_not_end_a_lesson(command, tmp_path):
+    said = "1 +4\nmark\nmrak\n9 +1\n1 +2\nmark\nend\n"
+    result = command("teach", "poses.csv", "--channel", "lockstep", input=said)
+    assert result.exit_code == 0, result.output
+    assert "'mrak': expected" in result.stderr
+    assert "joints 1 to 6" in result.stderr
+    assert len(np.loadtxt(tmp_path / "poses.csv", delimiter=",", skiprows=1)) == 2
 
 
 def test_teach_keeps_a_whole_motion(command, tmp_path):
@@ -168,6 +225,44 @@ def test_a_file_that_is_no_motion_is_refused(tmp_path, text, words):
     (tmp_path / "bad.npz").write_bytes(text.encode())
     with pytest.raises((InputError, OSError)):
         read_motion(tmp_path / "bad.npz", 6)
+
+
+def test_the_first_line_of_a_motion_names_its_columns(tmp_path):
+    t, q = np.linspace(0, 2, 9), START + np.outer(np.linspace(0, 1, 9), END - START)
+    order, path = [3, 0, 5, 1, 4, 2], tmp_path / "named.csv"
+    head = ["q4", "joint1 [deg]", "q6 [rad]", "q2[deg]", "t [ms]", "q5", "q3"]
+    scale = np.array([1, np.degrees(1), 1, np.degrees(1), 1, 1])
+    table = np.insert(q[:, order] * scale, 4, 1000 * t, axis=1)
+    np.savetxt(path, table, delimiter=",", header=",".join(head), comments="")
+    motion = read_motion(path, 6, joints=[f"joint{j + 1}" for j in range(6)])
+    assert motion.duration == pytest.approx(2)
+    np.testing.assert_allclose(motion(t)[0], q, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        ("t,q1,q2,q3,q4,q5,q7", "'q7'; expected"),
+        ("t,q1,q2,q3,q4,q5,q5", "each once"),
+        ("t,q1,q2,q3,q4,q5,joint6", "'joint6'"),
+        ("t,q1,q2,q3,q4,q5,q6 [grad]", "grad"),
+        ("t [deg],q1,q2,q3,q4,q5,q6", "ms"),
+        ("q1,q2,q3,q4,q5,q6", "without t"),
+        ("t,q1,q2,q3,q4,q5,q6,q6", "each once"),
+        ("a,b,c,d,e,f,g", "column 'a'"),
+    ],
+)
+def test_names_of_columns_that_are_refused(tmp_path, head, words):
+    (tmp_path / "a.csv").write_text(f"{head}\n0,0,0,0,0,0,0\n1,0,0,0,0,0,0\n")
+    with pytest.raises(InputError) as problem:
+        read_motion(tmp_path / "a.csv", 6)
+    assert words in str(problem.value)
+
+
+def test_the_row_that_holds_no_number_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("0,0,0\n1,0,0\n2,nan,0\n")
+    with pytest.raises(InputError, match="row 3"):
+        read_motion(tmp_path / "a.csv", 2)
 
 
 # The campaign

@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcap.reader import make_reader
+from mcap.stream_reader import StreamReader
 from mcap_ros2.decoder import DecoderFactory
 from rigs import PUMA, moving, run, sound, tried
 
@@ -66,6 +68,37 @@ def test_a_file_cut_anywhere_gives_all_before_the_cut(file, number):
     assert not log.complete
     np.testing.assert_array_equal(log.rows, full.rows[: len(log)])
     assert len(log) >= (at - head - 2000) // size - 3
+
+
+def test_the_checksum_is_the_one_of_the_format(file):
+    with file.open("rb") as stream:
+        records = list(StreamReader(stream, validate_crcs=True).records)
+    [end] = [r for r in records if type(r).__name__ == "DataEnd"]
+    assert end.data_section_crc == zlib.crc32(file.read_bytes()[: -(8 + 29 + 13)]) != 0
+
+
+@given(st.integers(0, 10**9), st.integers(1, 255))
+def test_a_changed_byte_anywhere_is_noticed(file, number, by):
+    data = bytearray(file.read_bytes())
+    at = 8 + number % (len(data) - 8 - 50)  # before the end's own records
+    data[at] ^= by
+    path = file.with_suffix(".bad")
+    path.write_bytes(data)
+    try:
+        log = read_log(path)
+    except InputError:
+        assert at < 4000  # its head
+        return
+    assert not log.complete
+    assert log.damaged
+    assert "damaged" in repr(log)
+
+
+def test_a_log_of_another_field_names_those_it_has(file):
+    with pytest.raises(KeyError, match="expected one of time, cycle"):
+        read_log(file)["foo"]
+    with pytest.raises(InputError, match="name of a file"):
+        read_log(None)
 
 
 @given(st.binary(max_size=300))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rigs import END, PUMA, START, law, run
+from rigs import END, PUMA, START, law, ready, run
 
 import appell
 from appell.control.hardware import Friction
 from appell.control.rig import Command, Fault, Limits, Machine, Order, State, machine_for
 from appell.control.rig.controller import Phase
-from appell.control.rig.faults import FOREVER, fault_of
+from appell.control.rig.faults import FOREVER, fault_of, fault_option
 from appell.control.rig.observer import Observer, apart
 from appell.control.rig.physics import Arm
 from appell.control.rig.plant import Rig
@@ -209,6 +209,24 @@ def test_what_the_machine_cannot_do_is_refused():
         run(channel="smoke signals")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"faults": [3]}, "faults = .*expected a list such as"),
+        ({"faults": "stuck"}, "faults = 'stuck'"),
+        ({"faults": 3}, "faults = 3"),
+        ({"machine": 3}, "machine = 3; expected a rig.Machine"),
+        ({"limits": 3}, "limits = 3; expected such as"),
+        ({"log": 3}, "log = 3; expected the name"),
+        ({"hardware": 3}, "hardware = 3; expected what makes"),
+        ({"channel": 3}, "channel = 3"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(wrong, words):
+    with pytest.raises(InputError, match=words):
+        ready(**wrong)
+
+
 def test_only_listed_changes_of_state_happen():
     assert after(State.HOMING, "homed") is State.ENABLED
     for state in State:
@@ -220,13 +238,15 @@ def test_only_listed_changes_of_state_happen():
 
 
 def test_faults_as_text():
-    assert fault_of("stuck@1500,joint=2") == Fault("stuck", 1500, 2)
-    short = fault_of("late-readings@10,size=4,duration=30")
+    names = [f"joint{j + 1}" for j in range(6)]
+    assert fault_option("stuck@1500,joint=2", names) == Fault("stuck", 1500, 1)
+    assert fault_option("stuck@1500, joint=joint6", names) == Fault("stuck", 1500, 5)
+    short = fault_option("late-readings@10,size=4,duration=30", names)
     assert (short.kind, short.size, short.duration) == ("late readings", 4.0, 30)
     assert fault_of('{"kind": "hot", "cycle": 5}').duration == FOREVER
-    for text in ("fire@3", "stuck@x", "stuck@1,leg=2", "{}", "hot@1,joint=-1"):
-        with pytest.raises(InputError):
-            fault_of(text)
+    for text in ("fire@3", "stuck@x", "stuck@1,leg=2", "{}", "hot@1,joint=0", "hot@1,joint=7"):
+        with pytest.raises(InputError, match="expected such as"):
+            fault_option(text, names)
     with pytest.raises(InputError, match="joints 0 to 5"):
         run(faults=[Fault("hot", 1, joint=6)])
 

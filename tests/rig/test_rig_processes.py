@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 from rigs import PUMA, START, law
 
 from appell.control import quintic
 from appell.control.rig import Fault, Limits, State, run
 from appell.control.rig.controller import Phase
-from appell.control.rig.running import start
+from appell.control.rig.running import _memory, start
 from appell.control.rig.setup import setup
 
 SLOW = replace(PUMA, period=0.005, watchdog=200)
@@ -117,3 +121,66 @@ def test_a_controller_whose_parent_is_gone_stops_the_machine():
     assert report.state is State.FAULT
     assert "gone" in report.reason
     assert report.plant["safe"]
+
+
+def test_an_interrupt_stops_the_arm_and_is_told():
+    def press(running):
+        row = running.now()
+        if row is not None and row["phase"] == Phase.HOME:
+            raise KeyboardInterrupt
+
+    with start(ready("shm", rest=60.0)) as running:
+        report = running.wait(press)
+    assert (report.state, report.reason) == (State.STOP, "interrupted")
+    assert report.states[-1].reason == "interrupted"
+    assert report.interrupted
+    assert not report.ok
+    assert report.plant["safe"]
+
+
+def test_a_frozen_controller_is_noticed():
+    with start(ready("shm", rest=60.0)) as running:
+        until(running, Phase.HOME)
+        os.kill(running.controller.pid, signal.SIGSTOP)
+        report = running.wait()
+    assert report.state is State.FAULT
+    assert report.reason.startswith("controller does not answer")
+    assert report.plant["safe"]
+    assert not report.log.complete
+
+
+PARENT = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_rig_processes import ready, start
+with start(ready("shm", rest=60.0)) as running:
+    print(running.folder, flush=True)
+    report = running.wait()
+print(report.reason, report.plant["safe"])
+"""
+
+
+def test_a_terminated_parent_stops_the_arm_and_leaves_nothing(tmp_path):
+    text = PARENT.format(tests=str(Path(__file__).parent))
+    parent = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    folder = Path(parent.stdout.readline().strip())
+    assert folder.is_dir()
+    parent.terminate()
+    assert parent.communicate(timeout=60)[0] == "terminated True\n"
+    assert parent.returncode == 0
+    assert not folder.exists()
+
+
+def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
+    if _memory() is None:
+        pytest.skip("no folder that is memory")
+    text = PARENT.format(tests=str(Path(__file__).parent))
+    parent = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    folder = Path(parent.stdout.readline().strip())
+    monkeypatch.setattr("appell.control.rig.running._STALE", -1.0)
+    _memory()
+    assert folder.is_dir()  # it is in use
+    parent.kill()
+    parent.communicate()
+    _memory()
+    assert not folder.exists()

@@ -37,7 +37,10 @@ ChannelName = Annotated[
 LogFile = Annotated[Path | None, typer.Option("--log", help="The MCAP file to write.")]
 Injected = Annotated[
     list[str] | None,
-    typer.Option("--fault", help="Such as 'stuck@1500,joint=2'; may be given several times."),
+    typer.Option(
+        "--fault",
+        help="kind@cycle, such as 'stuck@1500,joint=2', joints from 1 on; several may be given.",
+    ),
 ]
 Wakes = Annotated[
     str | None, typer.Option("--from", help="Where the simulated arm wakes up, degrees.")
@@ -78,7 +81,10 @@ def move(
 
 @control.command()
 def follow(
-    file: Annotated[Path, typer.Argument(help="CSV with t, q1, ... in s and rad; or npz.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV with t, q1, ... in s and rad, or as its first line says; or npz."),
+    ],
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
     channel: ChannelName = "shm",
@@ -95,7 +101,7 @@ def follow(
     from appell.control.rig.motions import read_motion
 
     chosen = _law(robot, law)
-    trajectory = read_motion(file, chosen.robot.nv, speed)
+    trajectory = read_motion(file, chosen.robot.nv, speed, _joints(chosen))
     start = None if wakes is None else _degrees(wakes, chosen.robot.nv)
     own = _own(hardware, machine)
     _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
@@ -106,13 +112,23 @@ control.command("replay", help="The same, for what teach has written.")(follow)
 
 @control.command()
 def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
-    """What a log holds, also one that was cut. Status 1 if it ends in a fault."""
+    """What a log holds, also one that was cut. Status 1 if it ends in a fault, or is not whole."""
+    from appell.cli.control_view import print_report
     from appell.control.rig import Report, State, read_log
 
     log = read_log(file)
     last = log.events[-1] if log.events else None
     state, reason = (State.HOMING, "") if last is None else (last.state, last.reason)
-    _finish(Report(log, state, reason, float(log.metadata["period"])), file)
+    print_report(Report(log, state, reason, float(log.metadata.get("period", 0.001))))
+    if log.damaged:
+        typer.echo(f"The log is damaged: {log.damaged}. What could be read is shown.")
+    elif not log.complete:
+        typer.echo(
+            "The log was cut: it was never closed, as of a run that was killed, a full disk or a "
+            "copy that is not whole. All before the cut is shown."
+        )
+    if state is not State.STOP or not log.complete:
+        raise typer.Exit(1)
 
 
 # What commands share
@@ -125,6 +141,11 @@ def _law(robot: str, name: str) -> Law:
     if name not in LAWS:
         raise InputError(f"--law {name}: expected one of {', '.join(LAWS)}.")
     return getattr(appell.control, LAWS[name])(appell.load(robot))
+
+
+def _joints(law: Law) -> tuple[str, ...]:
+    names = law.robot.joint_names
+    return names if len(names) == law.robot.nv else tuple(f"q{j + 1}" for j in range(law.robot.nv))
 
 
 def _home(law: Law) -> str:
@@ -180,10 +201,10 @@ def _setup(
     start: Any,
     **others: Any,
 ) -> Setup:
-    from appell.control.rig.faults import fault_of
+    from appell.control.rig.faults import fault_option
     from appell.control.rig.setup import setup
 
-    given = [fault_of(text) for text in faults or []]
+    given = [fault_option(text, _joints(law)) for text in faults or []]
     over = None if "hardware" in others and channel != "lockstep" else channel
     return setup(law, trajectory, channel=over, log=log, faults=given, q0=start, **others)
 
@@ -191,22 +212,39 @@ def _setup(
 def _run(ready: Setup, live: bool) -> None:
     from appell.control.rig.running import start
     from appell.control.rig.runs import in_lockstep
+    from appell.control.rig.signals import STATUS, reason_of
 
     if ready.channel == "lockstep":
         report = in_lockstep(ready)
     else:
         from appell.cli.control_view import watching
 
-        with start(ready) as running, watching(live) as watch:
-            report = running.wait(watch)
+        try:
+            with start(ready) as running, watching(live) as watch:
+                report = running.wait(watch)
+        except KeyboardInterrupt as asked:  # before it began, or twice
+            typer.echo(f"{reason_of(asked)}.", err=True)
+            raise typer.Exit(STATUS[reason_of(asked)]) from None
+    _tell_unused(ready, report)
     _finish(report, ready.log)
+
+
+def _tell_unused(ready: Setup, report: Report) -> None:
+    last = report.states[-1].cycle if report.states else 0
+    for fault in ready.faults:
+        if fault.cycle > last:
+            typer.echo(
+                f"The fault '{fault.kind}@{fault.cycle}' never took effect: the run ended in cycle "
+                f"{last}."
+            )
 
 
 def _finish(report: Report, log: Path | None) -> None:
     from appell.cli.control_view import print_report
+    from appell.control.rig.signals import STATUS
 
     print_report(report)
     if log is not None:
         typer.echo(f"Log: {log}")
     if not report.ok:
-        raise typer.Exit(1)
+        raise typer.Exit(STATUS.get(report.reason, 1))

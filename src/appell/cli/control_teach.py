@@ -65,10 +65,12 @@ def teach(
     if ready.hardware is not None and channel == "lockstep":
         raise InputError("teach --channel lockstep: a simulated hand leads a simulated arm only.")
     if channel == "lockstep":
-        report, marks = lessons.teach_in_lockstep(ready, sys.stdin)
+        report, marks = lessons.teach_in_lockstep(
+            ready, sys.stdin, lambda problem: typer.echo(problem, err=True)
+        )
     else:
         report, marks = _in_real_time(ready, live)
-    if report.ok:
+    if report.ok or (report.interrupted and len(marks) > 1):
         t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
         write_motion(file, t, q)
         typer.echo(f"Written: {file}, {len(t)} positions")

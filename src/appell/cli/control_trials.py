@@ -27,6 +27,7 @@ def soak(
     """The PUMA to and fro for minutes at 1 kHz: what was logged, what was late."""
     from appell.cli.control_view import print_report, watching
     from appell.control.rig.running import start
+    from appell.control.rig.signals import STATUS
     from appell.errors import InputError
 
     if not 0 < minutes < 1e5:
@@ -45,7 +46,7 @@ def soak(
         f"log {size / 1e6:.1f} MB, {'complete' if report.log.complete else 'cut'}."
     )
     if not report.ok:
-        raise typer.Exit(1)
+        raise typer.Exit(STATUS.get(report.reason, 1))
 
 
 def _to_and_fro(once: float, times: int, channel: str, log: Path | None) -> Setup:

@@ -84,7 +84,7 @@ def print_report(report: Report) -> None:
         typer.echo(f"Largest errors on the way, degrees: {shown}")
     if report.allowed:
         print_times(report)
-    if not report.ok:
+    if report.state.name == "FAULT":
         _print_last(report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from appell.cli.app import app
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from appell.identify import Data, Fit
     from appell.robot import Robot
@@ -25,6 +26,11 @@ Output = Annotated[
     Path, typer.Option("--output", "-o", help="The folder to make; if taken, a number is added.")
 ]
 Friction = Annotated[bool, typer.Option(help="With viscous and Coulomb friction.")]
+
+_CURE = (
+    "Do not use the files written. Record longer and livelier motion (appell identify excite), "
+    "check the units (--unit t=ms), and give --friction if joints rub."
+)
 
 
 @identify.command()
@@ -53,6 +59,7 @@ def excite(
 ) -> None:
     """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
     from appell import identify as identification
+    from appell.identify.checks import refuse_no_tree
     from appell.library import load
     from appell.show.figures import require_matplotlib
     from appell.show.folder import document_files, new_folder, write_files
@@ -60,9 +67,10 @@ def excite(
 
     require_matplotlib()
     arm = load(robot)
+    refuse_no_tree(f"excite {robot}", arm)
     limits = _limits(arm, position, speed, torque, rig)
     output = new_folder(output)  # now, and not after all is computed
-    with _Searching() as progress:
+    with _unless_empty(output), _Searching() as progress:
         found = identification.excite(
             arm,
             duration=duration,
@@ -105,27 +113,33 @@ def fit(
     unit: Annotated[
         list[str] | None, typer.Option(help="Of columns that do not say, such as q=deg.")
     ] = None,
+    resample: Annotated[
+        bool, typer.Option(help="Even out jitter and gaps of few samples.")
+    ] = False,
 ) -> None:
-    """Estimate a robot's parameters: a report, parameters.csv, and robot.urdf, the new robot."""
+    """Estimate a robot's parameters: a report, parameters.csv, and robot.urdf, the new robot.
+
+    The exit status is 1 where an estimate foretells the data held out worse than the robot
+    as it was, or not at all; the files are written all the same.
+    """
     from appell import identify as identification
     from appell.library import load
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, write_files
+    from appell.show.folder import document_files, refuse_file, write_files
     from appell.show.identification import fit_document
 
     require_matplotlib()
+    refuse_file(output)
     arm = load(robot)
     units = _units(unit)
-    parts = [
-        identification.observe(arm, path, units=units, cutoff=cutoff, slowest=slowest)
-        for path in data
-    ]
+    options: dict[str, Any] = {"units": units, "cutoff": cutoff, "resample": resample}
+    parts = [identification.observe(arm, path, slowest=slowest, **options) for path in data]
     _print_notes([*parts])
     used = parts[0] if len(parts) == 1 else identification.joined(parts)
     if validate is None:
         used, held_out = used.split()
     else:
-        held_out = identification.observe(arm, validate, units=units, cutoff=cutoff)
+        held_out = identification.observe(arm, validate, **options)
     fits = {
         name: identification.fit(arm, *used.states, method=name, friction=friction)  # type: ignore[arg-type]
         for name in method or ["sdp"]
@@ -135,6 +149,12 @@ def fit(
     _print(document.tables[:2])
     files = {**_results(fits), **document_files(document)}
     typer.echo(f"Written: {write_files(files, output).parent}")
+    useless = {name: faults for name, x in validations.items() if (faults := x.faults)}
+    for name, faults in useless.items():
+        typer.secho(f"warning: {name} is of no use: ", fg="red", bold=True, nl=False, err=True)
+        typer.echo(f"{'; '.join(faults)}. {_CURE}", err=True)
+    if useless:
+        raise typer.Exit(1)
 
 
 @identify.command()
@@ -154,7 +174,7 @@ def demo(
 
     require_matplotlib()
     output = new_folder(output)
-    with Console(stderr=True).status("") as status:
+    with _unless_empty(output), Console(stderr=True).status("") as status:
         example = identify_puma(quick=quick, seed=seed, told=status.update)
     document = example_document(example)
     _print([table for table in document.tables if not table.title.startswith("Base")])
@@ -162,6 +182,17 @@ def demo(
         typer.echo(f"{name}: {reason}")
     files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
     typer.echo(f"Written: {write_files(files, output).parent}")
+
+
+@contextmanager
+def _unless_empty(folder: Path) -> Iterator[None]:
+    """Takes a new folder away if what was to fill it fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise
 
 
 def _limits(

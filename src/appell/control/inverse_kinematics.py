@@ -47,6 +47,11 @@ def inverse_kinematics(
     UnreachableError, which says how far; near a singularity a SingularWarning is given, unless
     all branches are asked for.
     """
+    if not isinstance(robot, Robot):
+        raise InputError(
+            f"inverse_kinematics: a {type(robot).__name__} is not a robot of joints in a tree; "
+            "give a Robot, as appell.load gives it."
+        )
     asked = read(robot, pose, start, frame, limits)
     _check_options(branch, method, tolerance, restarts)
     closed = method == "closed" or (

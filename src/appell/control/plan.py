@@ -13,6 +13,9 @@ from appell.robot import Array
 Motion = Callable[[Any], tuple[Any, Any, Any]]
 
 
+_MOST = 10_000_000  # samples, that memory holds them
+
+
 class Plan(NamedTuple):
     """Times (N,), and positions, speeds and accelerations, each (N, n)."""
 
@@ -31,8 +34,12 @@ def planned(trajectory: Any, n: int, period: float, until: float | None) -> Plan
             "track: until is missing; a set point, or a trajectory without a duration, does not "
             "say when the run ends."
         )
-    if isinstance(end, bool) or not isinstance(end, int | float | np.number) or not 0 < end < 1e9:
-        raise InputError(f"track: until = {end!r}; expected a time in s, more than zero.")
+    most = _MOST * period
+    if isinstance(end, bool) or not isinstance(end, int | float | np.number) or not 0 < end <= most:
+        raise InputError(
+            f"track: until = {end!r}; expected a time in s, more than zero and {most:g} at most: "
+            f"{_MOST:,} samples, {period:g} s apart."
+        )
     count = int(np.ceil(float(end) / period - 1e-9))
     t = np.arange(count + 1) * period
     if not callable(trajectory):

@@ -29,6 +29,7 @@ from appell.control.rig.protocol import Hardware
 from appell.control.rig.realtime import Clock, prepare
 from appell.control.rig.safety import Limits
 from appell.control.rig.serve import serve
+from appell.control.rig.signals import STATUS
 from appell.errors import InputError
 from appell.robot import Robot
 
@@ -127,7 +128,7 @@ def _asked(lines: _Lines) -> str | None:
     said = lines()
     if said is None:
         return "the process that started the run is gone"
-    return "stop" if b"stop" in said else None
+    return next((x for x in ("stop", *STATUS) if x.encode() in said), None)
 
 
 class _Lines:

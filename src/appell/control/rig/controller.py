@@ -106,9 +106,10 @@ class Controller:
             self.state, self.reason = after(self.state, "fault"), reason
             self.phase = Phase.REST
 
-    def stop(self) -> None:
-        """The end that was meant."""
+    def stop(self, reason: str = "") -> None:
+        """The end that was meant; with a reason, one that was asked for before it."""
         if self.state in (State.HOMING, State.ENABLED):
+            self.reason = reason
             self.state, self.phase = after(self.state, "done"), Phase.REST
 
     @property

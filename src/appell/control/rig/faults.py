@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -31,7 +32,7 @@ FOREVER = 1 << 60
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault from a cycle of the rig on; without ``duration``, for good."""
+    """A fault from a cycle of the rig on; without ``duration``, for good. Joints count from 0."""
 
     kind: Kind
     cycle: int = 0
@@ -59,27 +60,49 @@ def fault_line(fault: Fault) -> bytes:
 
 
 def fault_of(line: bytes | str) -> Fault:
-    """The fault that a line, or the text of an option, tells: JSON, or
-    ``kind@cycle[,joint=..][,size=..][,duration=..]``."""
-    text = line.decode() if isinstance(line, bytes) else line
+    """The fault that a line of a pipe tells."""
+    return Fault(**json.loads(line))
+
+
+def fault_option(text: str, joints: Sequence[str]) -> Fault:
+    """The fault that the text of an option tells:
+    ``kind@cycle[,joint=..][,size=..][,duration=..]``, joints from 1 on or by their names."""
     try:
-        return Fault(**(json.loads(text) if text.lstrip().startswith("{") else _short(text)))
+        return Fault(**_short(text, joints))
     except (TypeError, ValueError, InputError) as problem:
         raise InputError(
             f"fault {text.strip()!r}: {problem}; expected such as 'stuck@1500,joint=2'."
         ) from None
 
 
-def _short(text: str) -> dict[str, Any]:
+def _short(text: str, joints: Sequence[str]) -> dict[str, Any]:
     head, *rest = text.split(",")
     kind, _, cycle = head.partition("@")
     given: dict[str, Any] = {"kind": kind.strip().replace("-", " "), "cycle": int(cycle or 0)}
     for part in rest:
         name, _, value = part.partition("=")
-        number = float(value)
-        given[name.strip()] = number if name.strip() == "size" else int(number)
+        name, value = name.strip(), value.strip()
+        if name == "joint":
+            given[name] = _joint(value, joints)
+        else:
+            given[name] = float(value) if name == "size" else int(value)
     return given
+
+
+def _joint(value: str, joints: Sequence[str]) -> int:
+    """Which of the joints, from 0 on."""
+    if value in joints:
+        return joints.index(value)
+    if not value.isdecimal() or not 1 <= int(value) <= len(joints):
+        raise InputError(f"joint {value}: there are joints 1 to {len(joints)}, {', '.join(joints)}")
+    return int(value) - 1
 
 
 def active(faults: list[Fault], kind: Kind, cycle: int) -> list[Fault]:
     return [f for f in faults if f.kind == kind and f.at(cycle)]
+
+
+def refuse_joints(faults: Sequence[Fault], n: int) -> None:
+    for fault in faults:
+        if fault.joint >= n:
+            raise InputError(f"{fault}: there are joints 0 to {n - 1}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,7 +100,7 @@ class Writer:
         self.bytes = self.whole.view(np.uint8).data.cast("B")
         self.bytes[cdr : cdr + 4] = mcap.CDR
         self.written = 0
-        self.events = 0
+        self.events = self.crc = 0
         told = {"joints": str(n)} | {k: json.dumps(v) for k, v in metadata.items()}
         self._write(
             mcap.MAGIC
@@ -128,6 +129,7 @@ class Writer:
         """All of it, or an error and nothing of it."""
         done = os.write(self.fd, data)
         if done == len(data):
+            self.crc = zlib.crc32(data, self.crc)
             return
         try:  # a disk may have room for a part; the next call says why not for all
             while done < len(data):
@@ -136,19 +138,22 @@ class Writer:
             size = os.fstat(self.fd).st_size
             os.ftruncate(self.fd, size - done)
             raise
+        self.crc = zlib.crc32(data, self.crc)
 
     def close(self, clean: bool = True) -> None:
         if self.fd < 0:
             return
         try:
             if clean:
-                self._write(mcap.end())
+                self._write(mcap.end(self.crc))
         finally:
             os.close(self.fd)
             self.fd = -1
 
 
 # Reading
+
+_OVER = (0, 0, 0)
 
 
 class Event(NamedTuple):
@@ -159,6 +164,12 @@ class Event(NamedTuple):
     reason: str
 
 
+class FieldError(InputError, KeyError):
+    """A log has no such field."""
+
+    __str__ = InputError.__str__
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """A log's cycles, as arrays, and its events."""
@@ -167,9 +178,14 @@ class Log:
     metadata: dict[str, Any]
     rows: npt.NDArray[np.void]  # (cycles,) with the fields of a cycle
     events: list[Event]
-    complete: bool  # whether it was closed; else it was cut, and holds all until then
+    complete: bool  # whether it was closed and is whole; else it holds what could be read
+    damaged: str = ""  # what is wrong with it, if it was not cut alone
 
     def __getitem__(self, name: str) -> Array:
+        if name not in (self.rows.dtype.names or ()):
+            raise FieldError(
+                f"log[{name!r}]; expected one of {', '.join(self.rows.dtype.names or ())}."
+            )
         return self.rows[name]
 
     def __len__(self) -> int:
@@ -182,43 +198,83 @@ class Log:
         return (time - time[0]) / 1e9 if len(time) else np.zeros(0)
 
     def __repr__(self) -> str:
-        end = "complete" if self.complete else "cut"
+        end = "complete" if self.complete else "damaged" if self.damaged else "cut"
         return f"<Log of {self.n} joints: {len(self)} cycles, {len(self.events)} events, {end}>"
 
 
 def read_log(path: Path | str) -> Log:
     """The log in a file, as far as it goes."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"read_log: path = {path!r}; expected the name of a file.")
     data = Path(path).read_bytes()
     if data[: len(mcap.MAGIC)] != mcap.MAGIC:
         raise InputError(f"{path}: not an MCAP file; expected a log of appell control.")
-    n, complete = 0, False
-    metadata: dict[str, Any] = {}
-    parts, events = list[Any](), list[Event]()
-    at = len(mcap.MAGIC)
-    while True:
-        step = next(mcap.records(data, at), None)
-        if step is None:
-            break
-        opcode, start, stop = step
+    found = _Found(path, data)
+    damaged = found.read()
+    if not found.n:
+        raise InputError(f"{path}: no cycles of appell control; was it cut within its head?")
+    kind = message_type(found.n)
+    rows = np.concatenate([np.zeros(0, kind), *found.parts])
+    if (rows["sequence"] != np.arange(len(rows)) % 2**32).any():
+        damaged = damaged or "its cycles do not follow one another"
+    if not found.closed and data.endswith(mcap.MAGIC) and len(data) > found.at:
+        damaged = damaged or f"unreadable from byte {found.at} on"
+    complete = found.closed and not damaged
+    return Log(found.n, found.metadata, rows["payload"], found.events, complete, damaged)
+
+
+class _Found:
+    """What a file holds, record by record."""
+
+    def __init__(self, path: Path | str, data: bytes) -> None:
+        self.path, self.data, self.at, self.n, self.closed = path, data, len(mcap.MAGIC), 0, False
+        self.metadata: dict[str, Any] = {}
+        self.parts, self.events = list[Any](), list[Event]()
+
+    def read(self) -> str:
+        """To the end, or to what cannot be read: what is wrong."""
+        damaged = ""
+        for opcode, start, stop in iter(
+            lambda: next(mcap.records(self.data, self.at), _OVER), _OVER
+        ):
+            if opcode == mcap.DATA_END:
+                damaged = damaged or self._checked(start, stop)
+            try:
+                stop = self._take(opcode, start, stop)
+            except (struct.error, ValueError) as problem:
+                if isinstance(problem, InputError):
+                    raise
+                damaged = f"a record at byte {self.at} makes no sense"
+            self.closed = opcode == mcap.FOOTER
+            self.at = stop
+            if self.closed:
+                break
+        return damaged
+
+    def _take(self, opcode: int, start: int, stop: int) -> int:
+        """A record, or all of a row of cycles: where they end."""
+        data = self.data
         if opcode == mcap.CHANNEL:
             number, _, told = mcap.channel_of(data[start:stop])
             if number == _CYCLES:
-                n, metadata = _told(path, told)
-        elif opcode == mcap.MESSAGE and n:
-            if mcap.MESSAGE_HEAD.unpack_from(data, start)[0] == _CYCLES:
-                rows = _run(data, at, n)
-                parts.append(rows)
-                stop = at + len(rows) * message_type(n).itemsize
-            else:
-                events.append(_event(data[start + mcap.MESSAGE_HEAD.size + 4 : stop]))
-        complete = complete or opcode == mcap.FOOTER
-        if stop <= at or opcode == mcap.FOOTER:
-            break
-        at = stop
-    if not n:
-        raise InputError(f"{path}: no cycles of appell control; was it cut within its head?")
-    rows = np.concatenate([np.zeros(0, payload_type(n)), *(x["payload"] for x in parts)])
-    return Log(n, metadata, rows, events, complete)
+                self.n, self.metadata = _told(self.path, told)
+        elif opcode == mcap.MESSAGE and self.n:
+            channel = mcap.MESSAGE_HEAD.unpack_from(data[start:stop])[0]
+            if channel == _EVENTS:
+                self.events.append(_event(data[start + mcap.MESSAGE_HEAD.size + 4 : stop]))
+            elif channel == _CYCLES:
+                rows = _run(data, self.at, self.n)
+                self.parts.append(rows)
+                if not len(rows):
+                    raise ValueError("a cycle of another size")
+                return self.at + len(rows) * message_type(self.n).itemsize
+        return stop
+
+    def _checked(self, start: int, stop: int) -> str:
+        """Whether the checksum is that of all before it; 0 is none, as older logs have it."""
+        crc = int.from_bytes(self.data[start:stop], "little")
+        fits = crc in (0, zlib.crc32(memoryview(self.data)[: self.at]))
+        return "" if fits else "its checksum is not that of what it holds"
 
 
 def _told(path: Path | str, told: dict[str, str]) -> tuple[int, dict[str, Any]]:

@@ -16,6 +16,7 @@ from appell.control.rig.machine import TURN
 from appell.control.rig.protocol import Command, Hardware, Reading, Status, safe
 from appell.control.rig.realtime import Clock, NoClock
 from appell.control.rig.safety import State
+from appell.control.rig.signals import STATUS, reason_of
 
 TAIL = 25  # cycles, after the machine's own watchdog, that go on to see that it stands
 GRACE = 0.2  # of a period that a reading may be waited for
@@ -65,13 +66,23 @@ class Loop:
         """To the end, and a few cycles on. Without a clock: as fast as readings come."""
         self.begin(clock)
         try:
-            while self.step():
+            while self._stepped():
                 pass
-        except BaseException:  # an interrupt, or a fault of our own
+        except BaseException:  # a second interrupt, or a fault of our own
             self._write(safe(self.tick + 1, 0, self.controller.machine.n))
             self.hardware.close()
             raise
         return self.end()
+
+    def _stepped(self) -> bool:
+        """A cycle; an interrupt makes the next ones the last."""
+        try:
+            return self.step()
+        except KeyboardInterrupt as asked:
+            if self.controller.ended:
+                raise
+            self.controller.stop(reason_of(asked))
+            return True
 
     def begin(self, clock: Clock | None = None) -> None:
         self.timed, self.clock = clock is not None, clock or NoClock()
@@ -163,6 +174,8 @@ class Loop:
         asked = self.ask() if self.ask and self.tick % _ASK == 0 else None
         if asked == "stop":
             self.controller.stop()
+        elif asked in STATUS:
+            self.controller.stop(asked)
         elif asked is not None:
             self.controller.fail(asked)
 

@@ -43,9 +43,9 @@ def message(channel: int, sequence: int, time: int, payload: bytes) -> bytes:
     return record(MESSAGE, MESSAGE_HEAD.pack(channel, sequence, time, time) + CDR + payload)
 
 
-def end() -> bytes:
-    """What a file ends with."""
-    return record(DATA_END, bytes(4)) + record(FOOTER, bytes(20)) + MAGIC
+def end(crc: int) -> bytes:
+    """What a file ends with; the CRC-32 is of all before it."""
+    return record(DATA_END, struct.pack("<I", crc)) + record(FOOTER, bytes(20)) + MAGIC
 
 
 def records(data: bytes | memoryview, at: int = len(MAGIC)) -> Iterator[tuple[int, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +14,36 @@ from appell.control.trajectory import Trajectory
 from appell.errors import InputError
 from appell.robot import Array
 
+_TIMES = {"s": 1.0, "ms": 1e-3}
+_ANGLES = {"rad": 1.0, "deg": np.pi / 180, "m": 1.0}
 
-def read_motion(path: Path | str, n: int, speed: float = 1.0) -> Trajectory:
+
+def read_motion(
+    path: Path | str, n: int, speed: float = 1.0, joints: Sequence[str] = ()
+) -> Trajectory:
     """The spline through a file's positions of n joints, so many times as fast.
 
-    A CSV file has the columns t, q1, ..., qn in s and rad, with or without a line of names; an npz
-    file has the arrays t, (m,), and q, (m, n).
+    A CSV file has the columns t, q1, ..., qn in s and rad. A first line may name them, in any
+    order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a unit if it likes:
+    ``t [ms]``, ``q2 [deg]``. An npz file has the arrays t, (m,), and q, (m, n).
     """
     if not 0 < speed < np.inf:
         raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
     path = Path(path)
-    t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path)
+    t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, n, joints)
     if q.ndim != 2 or t.shape != q.shape[:1] or q.shape[1] != n:
         raise InputError(
             f"{path}: times of shape {t.shape} and positions of shape {q.shape}; expected (m,) and "
             f"(m, {n}), a column for each joint."
         )
-    if len(t) < 2 or not (np.isfinite(t).all() and np.isfinite(q).all()):
-        raise InputError(f"{path}: expected two or more rows of finite numbers.")
+    if len(t) < 2:
+        raise InputError(f"{path}: {len(t)} rows; expected two or more rows of finite numbers.")
+    bad = ~(np.isfinite(t) & np.isfinite(q).all(axis=1))
+    if bad.any():
+        raise InputError(
+            f"{path}: row {int(np.argmax(bad)) + 1} of numbers holds one that is not finite; "
+            "expected two or more rows of finite numbers."
+        )
     if (np.diff(t) <= 0).any():
         row = int(np.argmax(np.diff(t) <= 0)) + 2
         raise InputError(f"{path}: the time of row {row} is not later than the one before it.")
@@ -57,13 +70,14 @@ def _from_npz(path: Path) -> tuple[Array, Array]:
         raise InputError(f"{path}: not an npz file ({problem}).") from None
 
 
-def _from_csv(path: Path) -> tuple[Array, Array]:
+def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
     try:
-        rows = [row for row in csv.reader(path.read_text().splitlines()) if row]
+        rows = [row for row in csv.reader(path.read_text("utf-8-sig").splitlines()) if row]
     except (UnicodeDecodeError, csv.Error) as problem:
         raise InputError(f"{path}: not a CSV file ({problem}).") from None
-    if rows and not _number(rows[0][0]):
-        rows = rows[1:]
+    names = None
+    if rows and not any(_number(x) for x in rows[0]):
+        names, rows = rows[0], rows[1:]
     try:
         table = np.array([[float(x) for x in row] for row in rows])
     except ValueError as problem:
@@ -72,7 +86,43 @@ def _from_csv(path: Path) -> tuple[Array, Array]:
         ) from None
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(f"{path}: expected rows t, q1, q2, ... of as many numbers each.")
+    if names is not None:
+        table = _in_order(path, names, table, n, joints)
     return table[:, 0], table[:, 1:]
+
+
+def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequence[str]) -> Array:
+    """The columns t, q1, ..., qn in s and rad, as a file's first line names them."""
+    known = {name: j + 1 for j, name in enumerate(joints)}
+    known |= {"t": 0} | {f"q{j + 1}": j + 1 for j in range(n)}
+    ordered = np.full((len(table), n + 1), np.nan)
+    missing = set(range(n + 1))
+    for k, text in enumerate(names):
+        name, unit = _name_and_unit(text)
+        place = known.get(name)
+        units = _ANGLES if place else _TIMES
+        if place not in missing or (unit and unit not in units) or k >= table.shape[1]:
+            raise InputError(
+                f"{path}: column {text.strip()!r}; expected t [s] or [ms], and a column for each "
+                f"of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
+                "each once."
+            )
+        ordered[:, place] = table[:, k] * units.get(unit, 1.0)
+        missing.discard(place)
+    if missing or table.shape[1] != n + 1:
+        wanted = ", ".join(f"q{j}" if j else "t" for j in sorted(missing))
+        raise InputError(
+            f"{path}: {len(names)} names over {table.shape[1]} columns"
+            f"{', without ' + wanted if wanted else ''}; expected a column for each joint and one "
+            "for the time."
+        )
+    return ordered
+
+
+def _name_and_unit(text: str) -> tuple[str, str]:
+    """``q1 [deg]``: q1 and deg."""
+    name, _, unit = text.strip().partition("[")
+    return name.strip(), unit.rstrip("] ").strip()
 
 
 def _number(text: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from appell.control.plan import vector
-from appell.control.rig.faults import Fault
+from appell.control.rig.faults import Fault, refuse_joints
 from appell.control.rig.machine import Machine
 from appell.control.rig.physics import Arm
 from appell.control.rig.protocol import Command, Order, Reading, Status
@@ -35,7 +35,7 @@ class Rig:
                 f"rig: '{machine.name}' has {machine.n} joints and '{robot.name}' {robot.nv}."
             )
         self.machine, self.faults, self.n = machine, faults or [], robot.nv
-        _refuse_joints(self.faults, self.n)
+        refuse_joints(self.faults, self.n)
         self.arm = Arm(robot, machine, vector("q0", q0, robot.nv))
         self.encoders = Encoders(machine, self.arm.q)
         self.pots, self.switches = Potentiometers(machine, seed), Switches(machine)
@@ -117,9 +117,3 @@ def _pull(target: Array, arm: Arm, machine: Machine) -> Array:
     most = machine.torque / 3
     pull = most * ((target - arm.q) / 0.03 - arm.v / 0.5)
     return np.minimum(np.maximum(pull, -most), most)
-
-
-def _refuse_joints(faults: list[Fault], n: int) -> None:
-    for fault in faults:
-        if fault.joint >= n:
-            raise InputError(f"{fault}: there are joints 0 to {n - 1}.")

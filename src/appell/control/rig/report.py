@@ -11,6 +11,7 @@ import numpy as np
 from appell.control.rig.controller import Phase
 from appell.control.rig.log import Event, Log
 from appell.control.rig.safety import State
+from appell.control.rig.signals import STATUS
 from appell.robot import Array
 
 if TYPE_CHECKING:
@@ -34,7 +35,12 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether it ended as it was meant to."""
-        return self.state is State.STOP
+        return self.state is State.STOP and not self.interrupted
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was broken off, by Ctrl-C or SIGTERM."""
+        return self.reason in STATUS
 
     @property
     def states(self) -> list[Event]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -21,30 +21,56 @@ from appell.control.rig.channels import Slot, mapped
 from appell.control.rig.child import ControllerJob, PlantJob, board_size, over_channel, send_job
 from appell.control.rig.faults import OWN, Fault, fault_line
 from appell.control.rig.log import message_type, read_log
+from appell.control.rig.loop import TAIL
 from appell.control.rig.report import Report
 from appell.control.rig.safety import State
 from appell.control.rig.setup import Setup
+from appell.control.rig.signals import reason_of, terminable
 from appell.errors import AppellError, InputError
 
-_LAST, _PATIENCE = 30.0, 3.0  # s to wait for a process to end, and for one that may not listen
+_LAST, _PATIENCE = 10.0, 3.0  # s to wait for a process to end, and for one that may not listen
+_FIRST = 15.0  # s that the first cycle may take: the loop listens to the machine before it
+_STALE = 60.0  # s; younger folders may not have been locked yet
+_LOOK = 0.05  # s between two looks at a run
 
 
 @contextmanager
 def start(ready: Setup) -> Iterator[Running]:
     """A run under way, in processes of its own; they end with the block."""
     folder = Path(tempfile.mkdtemp(prefix="appell-", dir=_memory()))
-    running = Running(ready, folder)
-    try:
-        running.begin()
-        yield running
-    finally:
-        running.end()
-        shutil.rmtree(folder, ignore_errors=True)
+    with terminable(), (folder / "owner").open("w") as owner:
+        _lock(owner)
+        try:
+            running = Running(ready, folder)
+            try:
+                running.begin()
+                yield running
+            finally:
+                running.end()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _memory() -> str | None:
-    """A folder that is memory, where there is one."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    """A folder that is memory, where there is one; without what killed runs have left there."""
+    if not os.access("/dev/shm", os.W_OK):
+        return None
+    for owner in Path("/dev/shm").glob("appell-*/owner"):
+        with suppress(OSError), owner.open("r") as file:
+            if time.time() - owner.stat().st_mtime > _STALE and _lock(file):
+                shutil.rmtree(owner.parent, ignore_errors=True)
+    return "/dev/shm"
+
+
+def _lock(file: IO[str]) -> bool:
+    """Whether it could be locked, until it is closed or its process is gone."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 class Running:
@@ -58,6 +84,9 @@ class Running:
         n = ready.machine.n
         self.kind = message_type(n)
         self.board = Slot(mapped(folder / "board", board_size(n)), 0, self.kind.itemsize)
+        self.pulse = Slot(self.board.memory, 0, self.kind.itemsize)
+        self.still, self.left = 0.0, _FIRST  # s without a new cycle, and how many there may be
+        self.verdict = ""  # why its processes were killed
 
     def begin(self) -> None:
         r = self.ready
@@ -101,10 +130,10 @@ class Running:
             raise InputError("the machine is not simulated; it takes no faults.")
         _tell(self.plant, line)
 
-    def stop(self) -> None:
+    def stop(self, reason: str = "stop") -> None:
         """The end: zero volts and brakes."""
         assert self.controller is not None
-        _tell(self.controller, b"stop\n")
+        _tell(self.controller, reason.encode() + b"\n")
 
     @property
     def over(self) -> bool:
@@ -112,14 +141,42 @@ class Running:
 
     def wait(self, watch: Callable[[Running], None] | None = None) -> Report:
         """To its end; ``watch`` is called now and then. An interrupt stops the arm first."""
+        until = None
         while not self.over:
             try:
                 if watch is not None:
                     watch(self)
-                time.sleep(0.05)
-            except KeyboardInterrupt:
-                self.stop()
+                time.sleep(_LOOK)
+            except KeyboardInterrupt as asked:
+                self.stop(reason_of(asked))
+                until = until or time.monotonic() + _PATIENCE + self._tail()
+            if until is not None and time.monotonic() > until:
+                self._kill(f"it was told to stop {_PATIENCE + self._tail():.1f} s ago")
+            elif self._stands_still():
+                self._kill(f"no cycle for {self.still:.1f} s")
         return self.report()
+
+    def _tail(self) -> float:
+        """s that a run takes to stop, if all is well."""
+        machine = self.ready.machine
+        return 2 * (TAIL + machine.watchdog) * machine.period
+
+    def _stands_still(self) -> bool:
+        """Whether the loop makes no cycles. Looks are counted, not time: where the whole system
+        stood, this process did, too."""
+        if self.pulse.read() is not None:
+            self.still, self.left = 0.0, max(_PATIENCE, 10 * self.ready.machine.period)
+        else:
+            self.still += _LOOK
+        return self.still > self.left
+
+    def _kill(self, why: str) -> None:
+        """The loop. The machine stops by its own watchdog."""
+        assert self.controller is not None
+        if self.controller.poll() is None:
+            self.verdict = f"controller does not answer: {why}"
+            self.controller.kill()
+            self.controller.wait()
 
     # After it
 
@@ -131,12 +188,13 @@ class Running:
             machine = self.ready.machine
             time.sleep(2 * machine.watchdog * machine.period)  # that it may stop by itself
             _tell(self.plant, b"end\n")
-            self.plant.wait(_LAST)
+            with suppress(subprocess.TimeoutExpired):  # one that hangs is killed at the end
+                self.plant.wait(_LAST)
         said, plant = (_left(self.folder / f"{x}.json") for x in ("controller", "plant"))
         log = read_log(self.log)
         period = self.ready.machine.period
         if said is None:
-            reason = f"controller died: {_how(controller.returncode)}"
+            reason = self.verdict or f"controller died: {_how(controller.returncode)}"
             stands = plant is not None and bool(plant["safe"])
             return Report(log, State.FAULT, reason, period, plant, stands=stands)
         state, reason = State(said["state"]), said["reason"]

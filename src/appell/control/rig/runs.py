@@ -20,6 +20,7 @@ from appell.control.rig.running import start
 from appell.control.rig.safety import Limits
 from appell.control.rig.serve import summary
 from appell.control.rig.setup import Setup, setup
+from appell.control.rig.signals import terminable
 from appell.robot import Robot
 
 
@@ -78,6 +79,11 @@ def run(
 
 def in_lockstep(ready: Setup) -> Report:
     """The run, in this process."""
+    with terminable():
+        return _in_lockstep(ready)
+
+
+def _in_lockstep(ready: Setup) -> Report:
     rig = None
     if ready.hardware is None:
         rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)

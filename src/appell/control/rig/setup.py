@@ -6,13 +6,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from appell.control.law import Law
-from appell.control.rig.faults import Fault
+from appell.control.rig.faults import Fault, refuse_joints
 from appell.control.rig.machine import Machine, machine_for
 from appell.control.rig.mission import Follow, Mission
 from appell.control.rig.protocol import Hardware
@@ -83,7 +84,9 @@ def setup(
         channel = "lockstep" if hardware is None else "own"
     elif channel not in CHANNELS:
         raise InputError(f"rig: channel = {channel!r}; expected one of {', '.join(CHANNELS)}.")
+    _refuse(machine, hardware, log, faults, limits)
     machine = machine or machine_for(law.robot)
+    refuse_joints(faults, machine.n)
     mission = trajectory if hasattr(trajectory, "at") else None
     mission = mission or Follow(trajectory, machine, repeat, rest)
     wakes = mission.start if q0 is None else q0
@@ -107,3 +110,28 @@ def setup(
         limits=limits or Limits(),
         **others,
     )
+
+
+def _refuse(machine: Any, hardware: Any, log: Any, faults: Any, limits: Any) -> None:
+    """What is of another kind than it must be."""
+    listed = isinstance(faults, Sequence) and not isinstance(faults, str | bytes)
+    expected = [
+        ("machine", machine, machine is None or isinstance(machine, Machine), "a rig.Machine"),
+        (
+            "hardware",
+            hardware,
+            hardware is None or callable(hardware),
+            "what makes a driver when it is called, such as its class",
+        ),
+        ("log", log, log is None or isinstance(log, str | PathLike), "the name of a file"),
+        (
+            "faults",
+            faults,
+            listed and all(isinstance(f, Fault) for f in faults),
+            "a list such as [rig.Fault('hot', cycle=1800, joint=2)]",
+        ),
+        ("limits", limits, limits is None or isinstance(limits, Limits), "such as rig.Limits()"),
+    ]
+    for name, given, right, wanted in expected:
+        if not right:
+            raise InputError(f"rig: {name} = {given!r}; expected {wanted}.")

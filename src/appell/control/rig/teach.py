@@ -81,17 +81,19 @@ class Lesson:
             self.over = True
         else:
             try:
-                joint, degrees = words
-                self.hand.lead(q, int(joint) - 1, float(np.radians(float(degrees))))
+                joint, by = (kind(word) for kind, word in zip((int, float), words, strict=True))
             except ValueError:
                 raise InputError(
                     f"{line.strip()!r}: expected a joint and degrees such as '1 +10', or 'mark', "
                     "or 'end'."
                 ) from None
+            self.hand.lead(q, int(joint) - 1, float(np.radians(by)))
 
 
-def teach_in_lockstep(ready: Setup, lines: Iterable[str]) -> tuple[Report, list[Array]]:
-    """Each line is done before the next is heard."""
+def teach_in_lockstep(
+    ready: Setup, lines: Iterable[str], tell: Callable[[InputError], None]
+) -> tuple[Report, list[Array]]:
+    """Each line is done before the next is heard. ``tell`` is given what makes no sense."""
     mission = cast("Yield", ready.mission)
     rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
     controller = Controller(ready.law, mission, ready.machine, ready.limits)
@@ -103,7 +105,10 @@ def teach_in_lockstep(ready: Setup, lines: Iterable[str]) -> tuple[Report, list[
             while controller.phase < Phase.FOLLOW and loop.step():
                 pass
             for line in lines:
-                lesson.hear(line, controller.q)
+                try:
+                    lesson.hear(line, controller.q)
+                except InputError as problem:
+                    tell(problem)
                 if lesson.over or controller.ended:
                     break
                 while not lesson.hand.done(controller.q, loop.tick * ready.machine.period):
