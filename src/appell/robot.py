@@ -355,7 +355,7 @@ class Robot:
 
     def to_urdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the robot to a .urdf file, which ``appell.load`` reads back to the same dynamics;
-        see :mod:`appell.model.urdf_writer`."""
+        see :mod:`appell.model.urdf_writer`. A file that is there is replaced."""
         from appell.model.urdf_writer import write_urdf
 
         if self.nv != self.model.nv:

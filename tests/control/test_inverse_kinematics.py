@@ -276,3 +276,9 @@ def test_frames_that_stand_still_are_refused():
     robot = appell.load(urdf(FILES["ur5"][0]))
     with pytest.raises(appell.InputError, match="stands still"):
         inverse_kinematics(robot, np.eye(4), frame="base_link")
+
+
+def test_what_is_no_tree_is_refused():
+    for robot in (None, appell.load("agile_wrist")):
+        with pytest.raises(appell.InputError, match="is not a robot of joints in a tree"):
+            inverse_kinematics(robot, np.eye(4))

@@ -124,3 +124,13 @@ def test_the_state_to_start_with_and_gains_are_told(tmp_path):
     (line,) = (x for x in source.splitlines() if x.startswith(f"const double {made.name}_kp["))
     told = [float.fromhex(x) for x in line.partition("{")[2].rstrip("};").split(",")]
     np.testing.assert_array_equal(told, law.kp)
+
+
+def test_arguments_of_another_kind_are_refused(tmp_path):
+    with pytest.raises(appell.InputError, match="folder=None; expected the path"):
+        export.c(two_link(), None)
+    with pytest.raises(appell.InputError, match="name=3: expected a text"):
+        export.c(two_link(), tmp_path, name=3)
+    with pytest.raises(appell.InputError, match="target=None: expected a text"):
+        export.object(two_link(), tmp_path, target=None)
+    assert not [*tmp_path.iterdir()]

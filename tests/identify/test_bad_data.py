@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.identify import fit
+from appell.identify import HalfSpace, fit, random_states
 
 N = 600
 
@@ -124,3 +124,32 @@ def test_progress_counts_the_samples(puma, good):
     fit(puma, **good, progress=seen.append)
     assert seen[-1] == N
     assert fit(puma, **good, progress=True).samples == N
+
+
+def test_what_is_no_robot_flag_or_number_is_refused():
+    arm = appell.load("two_link")
+    states = random_states(arm, 50)
+    tau = arm.inverse_dynamics(*states)
+    with pytest.raises(appell.InputError, match="a NoneType is not a robot"):
+        fit(None, *states, tau)
+    with pytest.raises(appell.InputError, match="friction='yes'"):
+        fit(arm, *states, tau, friction="yes")
+    for rcond in (5, -1, "small", np.nan):
+        with pytest.raises(appell.InputError, match="rcond"):
+            fit(arm, *states, tau, method="svd", rcond=rcond)
+    for count in (1.5, -1, True, None):
+        with pytest.raises(appell.InputError, match="expected a whole number of states"):
+            random_states(arm, count)
+
+
+def test_a_half_space_has_a_normal_and_an_offset():
+    for normal, offset in (((0, 0, 0), 0.1), ((0, 0, 1), np.nan), ((0, 0, 1), "low")):
+        with pytest.raises(appell.InputError, match="no half-space"):
+            HalfSpace("tip", normal=normal, offset=offset)
+
+
+def test_a_robot_is_written_to_a_path_and_loops_are_not(tmp_path):
+    with pytest.raises(appell.InputError, match="expected the path of a"):
+        appell.load("two_link").to_urdf(None)
+    with pytest.raises(appell.InputError, match="has loops"):
+        appell.load("agile_wrist").to_urdf(tmp_path / "wrist.urdf")

@@ -342,3 +342,32 @@ def test_parts_hold_out_stretches_of_time(robot, signals):
             data.split(wrong)
     with pytest.raises(appell.InputError, match="different numbers of joints"):
         joined([data, Data(*(np.zeros((3, 1)) for _ in range(5)))])
+
+
+def test_cycles_that_a_log_lacks_are_filled_if_they_are_few():
+    from appell.control.rig.controller import Phase
+    from appell.control.rig.log import Log, payload_type
+    from appell.identify.table import log_columns
+
+    rows = np.zeros(1000, dtype=payload_type(2))
+    rows["cycle"], rows["phase"] = np.arange(5, 1005), Phase.FOLLOW
+    late = np.random.default_rng(0).integers(0, 150_000, 1000)
+    late[[0, -1]] = 0
+    rows["time"] = 1_000_000 * np.arange(1000) + late
+    rows["q"] = np.sin(0.01 * np.arange(1000))[:, None]
+    kept = np.ones(1000, dtype=bool)
+    kept[[100, 101, 500]] = False
+    kept[700:720] = False
+    columns, notes = log_columns(Log(2, {}, rows[kept], [], True))
+    assert notes == ("23 of 1000 cycles were left out, and are filled by a spline",)
+    np.testing.assert_allclose(columns["t"], 1e-3 * np.arange(1000), atol=1e-12)
+    np.testing.assert_allclose(columns["q2"], rows["q"][:, 1], atol=1e-5)
+    kept[720] = False
+    with pytest.raises(appell.InputError, match="21 cycles are missing after cycle 704"):
+        log_columns(Log(2, {}, rows[kept], [], True))
+
+
+def test_a_hint_is_given_where_samples_are_seldom(robot, signals):
+    columns = flat(signals) | {"t": 1000 * T}
+    data = observe(robot, columns, cutoff=0.02, check=False)
+    assert any("is t in s?" in note and "--unit t=ms" in note for note in data.notes)

@@ -10,6 +10,8 @@ import pytest
 import appell
 from appell.identify import base_parameters, fit, pseudo_inertia, random_states
 from appell.identify.compress import compress
+from appell.identify.physical import PSEUDO
+from appell.identify.settled import settled, sizes
 from appell.identify.solve import Triangles, total
 from appell.model.library.random import random_tree
 from appell.robot import Robot
@@ -286,3 +288,44 @@ def test_without_cvxpy_the_cure_is_named(arm, prior, monkeypatch):
     data = measured(arm, 40, 50, 20 * NOISE)
     with pytest.raises(appell.InputError, match=r"appell\[identify\]"):
         fit(prior, *data, method="sdp", friction=True, check=False)
+
+
+@pytest.mark.parametrize("method", PHYSICAL)
+def test_consistent_estimates_stay_at_the_prior_where_the_data_leave_it_open(method):
+    arm = appell.load("two_link")
+    q, v, a = random_states(arm, 400)
+    noise = np.random.default_rng(0).normal(0, 0.01, (400, 2))
+    tau = arm.inverse_dynamics(q, v, a) + noise
+    found = fit(arm, q, v, a, tau, method=method)
+    free = fit(arm, q, v, a, tau, method="wls")
+    assert found.physical
+    assert not free.physical
+    assert np.allclose(found.base, free.base, rtol=1e-4, atol=1e-5)
+    assert np.allclose(found.basis.matrix @ found.parameters, found.base, atol=1e-12)
+    assert np.allclose(found.residuals, free.residuals, rtol=1e-5)
+    names = arm.parameter_names()
+    away = dict(zip(names, np.abs(found.parameters - found.prior), strict=True))
+    assert away["link2.Ixx"] < 1e-3
+    assert max(away.values()) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_nearest_physical_parameters_are_those_that_a_solver_finds(seed):
+    cvxpy = pytest.importorskip("cvxpy")
+    robot = Robot(random_tree(3, seed, branching=0, prismatic=0, fixed=0))
+    K, draw = base_parameters(robot).matrix, np.random.default_rng(seed)
+    start = robot.parameters
+    prior = (start.reshape(-1, 10) * draw.uniform(0.3, 3, (3, 1))).ravel()
+    prior[4::10] *= 0.1  # no body has it
+    found = settled(start, K, prior, 3, 0)
+    p = cvxpy.Variable(30)
+    size = sizes(prior, 3, 0)
+    inside = [sum(p[10 * k + c] * PSEUDO[c] for c in range(10)) >> 0 for k in range(3)]
+    problem = cvxpy.Problem(
+        cvxpy.Minimize(cvxpy.norm((p - prior) / size)), [*inside, K @ (p - start) == 0]
+    )
+    least = problem.solve(solver=cvxpy.CLARABEL)
+    assert np.allclose(K @ found, K @ start, atol=1e-10)
+    assert np.linalg.eigvalsh(pseudo_inertia(found.reshape(-1, 10))).min() > 0
+    assert np.linalg.norm((found - prior) / size) == pytest.approx(least, rel=1e-4)
+    assert np.linalg.norm((start - prior) / size) > 1.05 * least

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -80,3 +82,49 @@ def test_what_cannot_be_fitted_is_one_message(command):
         assert done.exit_code == 2
         assert done.stderr.startswith("error: ")
         assert message in done.stderr
+
+
+def test_a_useless_fit_is_said_to_be_one(command, tmp_path):
+    """Torques of no robot: the report is there, with a warning and another exit status."""
+    robot = appell.load("two_link")
+    record("data.csv", robot, 1)
+    rows = np.genfromtxt("data.csv", delimiter=",", names=True)
+    head = ",".join(rows.dtype.names)
+    table = np.column_stack([rows[name] for name in rows.dtype.names])
+    half = len(table) * 3 // 4
+    table[half:, 3:] = table[:-half, 3:][::-1] * -1
+    np.savetxt("wrong.csv", table, "%.12g", ",", header=head, comments="")
+    given = ("--unit", "q=deg", "--cutoff", 20, "--method", "qr")
+    done = command("fit", "two_link", "wrong.csv", *given, "-o", "out")
+    assert done.exit_code == 1, done.output
+    assert "warning: qr is of no use: R2 is negative" in done.output
+    assert "Do not use the files written" in done.output
+    assert (tmp_path / "out" / "parameters.csv").exists()
+
+
+def test_jitter_is_evened_out_if_asked(command):
+    record("data.csv", appell.load("two_link"), 1)
+    lines = Path("data.csv").read_text().splitlines()
+    t = np.arange(0, 10, 0.01) + np.random.default_rng(0).uniform(0, 2e-3, 1000)
+    rows = [f"{x:.9g},{line.partition(',')[2]}" for x, line in zip(t, lines[1:], strict=True)]
+    Path("uneven.csv").write_text("\n".join([lines[0], *rows, ""]))
+    given = ("fit", "two_link", "uneven.csv", "--unit", "q=deg", "--cutoff", 20, "--method", "qr")
+    refused = command(*given)
+    assert refused.exit_code == 2
+    assert "resample=True (--resample)" in refused.output
+    done = command(*given, "--resample")
+    assert "Written" in done.output
+
+
+def test_what_fails_leaves_no_folder(command, tmp_path):
+    done = command("excite", "agile_wrist")
+    assert done.exit_code == 2
+    assert "not a robot of joints in a tree" in done.output
+    done = command("excite", "two_link", "--criterion", "none")
+    assert done.exit_code == 2
+    assert not [*tmp_path.iterdir()]
+    (tmp_path / "afile").touch()
+    done = command("excite", "two_link", "-o", "afile")
+    assert done.exit_code == 2
+    assert "'afile' is a file" in done.output
+    assert [x.name for x in tmp_path.iterdir()] == ["afile"]

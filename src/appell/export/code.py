@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from appell.export.body import Body
-from appell.export.folder import write
+from appell.export.folder import place_of, write
 from appell.export.header import header
 from appell.export.runtime import REALS, filled, runtime, template
 from appell.export.selftest import selftest
@@ -47,6 +47,7 @@ def c(
     results bit for bit. ``seed`` draws the self-test's states. A folder with other files in it is
     refused.
     """
+    place = place_of(folder)
     of = subject(what, quantity, name, dtype, options)
     body = Body(of.tape, REALS[of.dtype], of.name)
     made_as = "Compile it with any C99 compiler, without -ffast-math."
@@ -57,7 +58,6 @@ def c(
     }
     for guide in ("Makefile", "README.md"):
         files[guide] = template(guide).replace("@NAME@", of.name)
-    place = Path(folder)
     return Exported(
         of.name, of.dtype, "c", place, write(place, of.name, files), of.operations, body.stack
     )  # fmt: skip

@@ -6,8 +6,15 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from appell.errors import InputError
+
+
+def place_of(folder: Any) -> Path:
+    if not isinstance(folder, str | os.PathLike):
+        raise InputError(f"export: folder={folder!r}; expected the path of a folder.")
+    return Path(folder)
 
 
 def write(folder: Path, own: str, files: Mapping[str, str | bytes]) -> tuple[Path, ...]:

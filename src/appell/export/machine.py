@@ -11,7 +11,7 @@ from appell.errors import InputError
 from appell.export.body import LENGTH, Body
 from appell.export.code import Exported
 from appell.export.elf import is_elf, undefined
-from appell.export.folder import write
+from appell.export.folder import place_of, write
 from appell.export.header import header
 from appell.export.runtime import REALS
 from appell.export.selftest import selftest
@@ -40,6 +40,7 @@ def object_code(
     nothing outside itself; a processor without the instructions for that is refused. The others
     are as in :func:`appell.export.c`.
     """
+    place = place_of(folder)
     chosen = target_named(target, cpu, features, abi)
     of = subject(what, quantity, name, dtype, options)
     text = emit_function(of.tape, of.dtype, of.name, of.constants, LENGTH)
@@ -59,7 +60,6 @@ def object_code(
         f"{of.name}.o": code,
         f"{of.name}_test.c": selftest(of, seed),
     }
-    place = Path(folder)
     written = write(place, of.name, files)
     return Exported(of.name, of.dtype, target, place, written, of.operations, stack)
 

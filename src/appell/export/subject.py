@@ -155,6 +155,8 @@ def _only(options: dict[str, Any], known: tuple[str, ...], whose: str) -> None:
 
 def c_name(name: str, *, given: bool) -> str:
     """A name of a C function; one that is not given is made to fit."""
+    if not isinstance(name, str):
+        raise InputError(f"name={name!r}: expected a text, a name for C.")
     made = name if given else re.sub(r"\W", "_", name, flags=re.ASCII)
     if not given and not re.match(r"[A-Za-z]", made):
         made = f"robot_{made}"

@@ -35,6 +35,11 @@ TARGETS = {
 
 def target_named(name: str, cpu: str, features: str, abi: str) -> Target:
     """One of the table, or an LLVM triple with a processor and its features."""
+    for option, text in {"target": name, "cpu": cpu, "features": features, "abi": abi}.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f"{option}={text!r}: expected a text; targets are {', '.join(TARGETS)}."
+            )
     if name in TARGETS:
         if cpu or features or abi:
             raise InputError(

@@ -17,7 +17,25 @@ Array = npt.NDArray[np.float64]
 
 _LOOKED_AT = 4096  # samples, from the start
 _FOLLOWS = 0.95  # correlation of changes with rates, in samples in the order of time
-ANYWAY = "check=False takes the data as they are."
+ANYWAY = "In Python, check=False takes the data as they are."
+
+
+def refuse_no_robot(what: str, robot: Any) -> None:
+    """Anything without a regressor."""
+    if not hasattr(robot, "regressor") or not hasattr(robot, "parameters_of"):
+        raise InputError(
+            f"{what}: a {type(robot).__name__} is not a robot that can be identified; give a "
+            "Robot, as appell.load gives it, or a ClosedRobot."
+        )
+
+
+def refuse_no_tree(what: str, robot: Any) -> None:
+    """Robots with loops, and what is none."""
+    if not isinstance(robot, Robot) or isinstance(robot, ClosedRobot):
+        raise InputError(
+            f"{what}: a {type(robot).__name__} is not a robot of joints in a tree; expected such a "
+            "Robot, without loops."
+        )
 
 
 def refuse_not_finite(name: str, x: Array, joints: Sequence[str], start: int = 0) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from appell.identify import log_cholesky, semidefinite, solve
 from appell.identify.compress import triangle
 from appell.identify.physical import faults
+from appell.identify.settled import settled
 from appell.identify.solve import Solution, Triangles
 
 Array = npt.NDArray[np.float64]
@@ -53,9 +54,16 @@ def consistent(
         start = log_cholesky.bodies(nearest, links, positive, _length(prior, links))
         p, steps = log_cholesky.minimise(R[:, :-1], R[:, -1], start, pull, prior)
         chosen["steps"] = steps
+    p = settled(p, _determined(A) @ matrix, prior, links, positive)
     x = matrix @ (p - own)
     noise = np.sqrt(data.squares(x) / max(data.samples - len(x) / len(data.factors), 1))
     return Solution(x, free.covariance, noise, free.condition, free.open, chosen), p
+
+
+def _determined(A: Array) -> Array:
+    """Combinations of the unknowns that the data determine: all unknowns, or fewer."""
+    unit, null = np.eye(A.shape[1]), solve.by_qr(A)[2]
+    return (unit - null @ null.T) * solve.column_sizes(A) if null.size else unit
 
 
 def _by_noise(data: Triangles, found: Solution) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from appell.errors import InputError
 from appell.identify import solve
 from appell.identify.alone import alone
+from appell.identify.checks import refuse_no_robot
 from appell.identify.compress import compress
 from appell.identify.progress import told
 from appell.identify.result import Fit
@@ -62,6 +64,14 @@ def fit(
     """
     if method not in get_args(Method):
         raise InputError(f"method={method!r}: expected one of {', '.join(get_args(Method))}.")
+    refuse_no_robot("fit", robot)
+    for name, flag in {"friction": friction, "rotors": rotors, "offset": offset}.items():
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(f"fit: {name}={flag!r}; expected True or False.")
+    if rcond is not None and not (isinstance(rcond, Real) and 0 <= rcond < 1):
+        raise InputError(
+            f"fit: rcond={rcond!r}; expected a part of the largest singular value, 0 to below 1."
+        )
     samples = Samples(robot, q, v, a, tau, check)
     task = task_for(robot, friction, rotors, offset, prior, payload_link)
     by_joint = None if weights is None else _weights(weights, task.joints)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,15 @@ class HalfSpace:
     normal: Point
     offset: float
     point: Point = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        what = f"HalfSpace of '{self.frame}'"
+        length = np.linalg.norm(_three(what, self.normal))
+        given = isinstance(self.offset, Real) and np.isfinite(float(self.offset))
+        if not (0 < length < np.inf and given):
+            raise InputError(
+                f"{what}: normal = {self.normal}, offset = {self.offset}; no half-space."
+            )
 
 
 @dataclass(frozen=True)
@@ -142,11 +152,8 @@ def _sides(box: Box) -> list[HalfSpace]:
 
 
 def _unit(room: HalfSpace) -> HalfSpace:
-    what = f"HalfSpace of '{room.frame}'"
-    normal = _three(what, room.normal)
+    normal = np.array(room.normal, dtype=float)
     length = float(np.linalg.norm(normal))
-    if not (0 < length < np.inf and np.isfinite(room.offset)):
-        raise InputError(f"{what}: normal = {room.normal}, offset = {room.offset}; no half-space.")
     x, y, z = (normal / length).tolist()
     return HalfSpace(room.frame, (x, y, z), room.offset / length, room.point)
 

@@ -19,6 +19,7 @@ from appell.identify.sampling import evenly, period
 from appell.identify.table import Table, log_columns, read_table
 from appell.robot import Array, Numbers, Robot
 
+_SELDOM = 0.2  # s between samples: more is hardly a record of motion
 _EDGE = 2.0  # of the cut-off's time, left out at both ends, where a filter lacks neighbours
 _INDEPENDENT = 2.5  # samples a second over the cut-off: nearer ones repeat each other
 
@@ -58,7 +59,7 @@ def observe(
     found = signals(table, robot, columns, units)
     step = period(found["t"], table.origin, resample=resample)
     _refuse_still(table.origin, found)
-    notes: list[str] = []
+    notes = [*table.notes, *_sampled(step)]
     t = found.pop("t")
     if resample:
         found = {name: evenly(t, x, step) for name, x in found.items()}
@@ -75,6 +76,15 @@ def observe(
     return _moving(robot, _thinned(made, rate, notes), slowest)
 
 
+def _sampled(step: float) -> list[str]:
+    if step <= _SELDOM:
+        return []
+    return [
+        f"only {1 / step:.3g} samples a second: is t in s? Else name the column 't [ms]', or say "
+        "units={'t': 'ms'} (--unit t=ms)"
+    ]
+
+
 def _table(source: Any) -> Table:
     if isinstance(source, str | os.PathLike):
         return read_table(os.fspath(source))
@@ -85,7 +95,8 @@ def _table(source: Any) -> Table:
             raise InputError("observe: a column holds something else than numbers.") from None
         return Table(_single(columns), "columns")
     if hasattr(source, "rows") and hasattr(source, "events"):  # a log of the rig
-        return Table(log_columns(source), "log")
+        columns, remarks = log_columns(source)
+        return Table(columns, "log", remarks)
     raise InputError(
         f"observe: source = {type(source).__name__}; expected the path of a .csv, .parquet or "
         ".mcap file, a mapping of columns, or a log of the rig."
@@ -124,7 +135,8 @@ def _struck(name: str, x: Array, notes: list[str]) -> Array:
         worst = int(np.argmax(count))
         raise InputError(
             f"{count[worst]} of {len(x)} samples of {name}{worst + 1} are far off their "
-            "neighbours, too many for outliers: check the sensor, or say outliers=False."
+            "neighbours, too many for outliers: check the sensor; in Python "
+            "outliers=False takes them."
         )
     return clean
 
@@ -154,7 +166,7 @@ def _filtered(
     if len(t) - 2 * edge < 10:
         raise InputError(
             f"{origin}: {len(t)} samples in {t[-1] - t[0]:.3g} s, of which a filter of {f:.3g} Hz "
-            f"takes {edge} at each end; record for longer, or raise cutoff."
+            f"takes {edge} at each end; record for longer, or raise cutoff (--cutoff)."
         )
     keep = slice(edge, len(t) - edge)
     return Data(t[keep], q[keep], v[keep], a[keep], tau[keep], rate, f, (), origin)

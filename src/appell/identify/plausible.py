@@ -44,7 +44,8 @@ def refuse_degrees(robot: Robot, q: Array, origin: str) -> None:
             raise InputError(
                 f"{origin}: q{j + 1} goes from {low:.4g} to {high:.4g} rad, where joint "
                 f"'{joint.name}' can go from {least:.4g} to {most:.4g}: these look like degrees. "
-                f"Name the column 'q{j + 1} [deg]', or say units={{'q': 'deg'}}."
+                f"Name the column 'q{j + 1} [deg]', or say "
+                "units={'q': 'deg'} (--unit q=deg)."
             )
         if beyond and bounded:
             raise InputError(

@@ -39,14 +39,14 @@ def period(t: Array, origin: str, *, resample: bool) -> float:
         raise InputError(
             f"{origin}: a gap of {step[k]:.4g} s after {t[k]:g} s, where samples come every "
             f"{usual:.4g} s (and {len(gap) - 1} more gaps); observe the parts one by one"
-            + (", or say resample=True." if step.max() <= 5 * usual else ".")
+            + (", or say resample=True (--resample)." if step.max() <= 5 * usual else ".")
         )
     jitter = float(np.abs(step - usual).max() / usual)
     if jitter > _JITTER:
         raise InputError(
             f"{origin}: intervals between samples go from {step.min():.4g} to {step.max():.4g} s, "
             f"{100 * jitter:.0f} % off {usual:.4g} s; expected even sampling, within "
-            f"{100 * _JITTER:.0f} %: is t in the unit it says? Or say resample=True."
+            f"{100 * _JITTER:.0f} %: is t in the unit it says? Or say resample=True (--resample)."
         )
     return float((t[-1] - t[0]) / (len(t) - 1))
 

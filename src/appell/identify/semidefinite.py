@@ -65,6 +65,7 @@ def _cvxpy() -> Any:
     except ImportError as missing:
         raise InputError(
             f"method='sdp' needs {missing.name}, which is not installed: "
-            "pip install 'appell[identify]'; method='log_cholesky' needs nothing more."
+            "pip install 'appell[identify]'; method='log_cholesky' (--method log_cholesky) needs "
+            "nothing more."
         ) from None
     return cvxpy

@@ -111,7 +111,7 @@ def truncated(
     """By singular values of the unit columns, those below ``rcond`` of the largest left out."""
     A, b = data.system(weights)
     least = DETERMINED if rcond is None else rcond
-    size = _sizes(A)
+    size = column_sizes(A)
     U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
     keep = s > least * s[0]
     P = (Vt[keep].T / s[keep]) @ U[:, keep].T / size[:, None]
@@ -143,7 +143,7 @@ def ridge(
     The covariance is that of the error if the prior errs as much as the strength presumes (Bayes).
     """
     A, b = data.system(weights)
-    size = _sizes(A)
+    size = column_sizes(A)
     if strength is None:
         tried = np.append(0.0, np.logspace(-12, 2, 43))
         strength = float(tried[np.argmin(_held_out(data, prior, weights, size, tried))])
@@ -194,7 +194,7 @@ def total(data: Triangles, prior: Array, weights: Array | None = None) -> Soluti
     weights = noise_weights(ordinary(data, prior).noise) if weights is None else weights
     A, b = data.system(weights)
     _, condition, null = by_qr(A)
-    size, length = _sizes(A), float(np.linalg.norm(b)) or 1.0
+    size, length = column_sizes(A), float(np.linalg.norm(b)) or 1.0
     unit = A / size
     least = float(np.linalg.svd(np.column_stack([unit, b / length]), compute_uv=False)[-1])
     s, V = np.linalg.svd(unit)[1:]
@@ -244,7 +244,7 @@ def by_qr(A: Array) -> tuple[Array, float, Array]:
     and an orthonormal basis of what is open."""
     from scipy.linalg import qr, solve_triangular
 
-    size = _sizes(A)
+    size = column_sizes(A)
     unit = A / size
     Q, R, order = qr(unit, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
@@ -256,6 +256,6 @@ def by_qr(A: Array) -> tuple[Array, float, Array]:
     return P / size[:, None], condition, Vt[rank:].T
 
 
-def _sizes(A: Array) -> Array:
+def column_sizes(A: Array) -> Array:
     size = np.linalg.norm(A, axis=0)
     return np.where(size > 1e-12 * size.max(initial=0.0), size, 1.0)

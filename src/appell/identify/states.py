@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.constraints.closed import ClosedRobot
+from appell.errors import InputError
 from appell.parallel.agile_wrist import AgileWrist
 
 Array = npt.NDArray[np.float64]
@@ -16,6 +17,11 @@ Array = npt.NDArray[np.float64]
 def random_states(robot: Any, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
     """q, v and a, (count, ...): positions all over a tree's joints, or about where a closed robot
     can be; speeds and accelerations of the size of one."""
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if not whole or count < 0:
+        raise InputError(f"random_states({count!r}): expected a whole number of states, 0 up.")
+    if not hasattr(robot, "nq"):
+        raise InputError(f"random_states: a {type(robot).__name__} is no robot; give one.")
     draw = np.random.default_rng(seed)
     if isinstance(robot, ClosedRobot):
         q = np.asarray(robot.random_states(count, seed)[0], dtype=np.float64)

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from appell.errors import AppellError, InputError
 from appell.robot import Array
 
+_LEFT_OUT = 20  # cycles of a log, one after the other, that are filled
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of equal length by name, and where they come from."""
+    """Columns of equal length by name, where they come from, and what was done to them."""
 
     columns: Mapping[str, Array]
     origin: str
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -38,10 +42,10 @@ def read_table(path: str | Path) -> Table:
         given = "this is a folder" if file.is_dir() else "there is no such file"
         raise InputError(f"{path}: {given}.")
     try:
-        columns = reader(file)
+        columns, notes = reader(file)
     except OSError as problem:
         raise InputError(f"{path}: cannot be read: {problem.strerror or problem}.") from None
-    table = Table(columns, str(path))
+    table = Table(columns, str(path), notes)
     if not len(table):
         raise InputError(f"{path}: the file has no samples.")
     return table
@@ -137,26 +141,62 @@ def _parquet(file: Path) -> dict[str, Array]:
     return columns
 
 
-def _mcap(file: Path) -> dict[str, Array]:
+def _mcap(file: Path) -> tuple[dict[str, Array], tuple[str, ...]]:
     from appell.control.rig.log import read_log
 
     return log_columns(read_log(file))
 
 
-def log_columns(log: Any) -> dict[str, Array]:
-    """Of a log of the rig, the cycles in which it followed its trajectory."""
+def log_columns(log: Any) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Of a log of the rig, the cycles in which it followed its trajectory, at their even times;
+    those that were left out in between, if few, are filled by a spline, and a note says so."""
     from appell.control.rig.controller import Phase
 
     following = np.flatnonzero(log["phase"] == Phase.FOLLOW)
-    columns = {"t": log.t[following]}
+    cycle, t = log["cycle"][following].astype(np.int64), log.t[following]
+    filled = _filled(cycle)
+    if len(filled) > 1:
+        t = t[0] + (filled - cycle[0]) * (t[-1] - t[0]) / (cycle[-1] - cycle[0])
+    columns = {"t": t}
     for name in ("q", "tau"):
         for j in range(log.n):
-            columns[f"{name}{j + 1}"] = np.array(log[name][following, j], dtype=float)
-    return columns
+            x = np.array(log[name][following, j], dtype=float)
+            columns[f"{name}{j + 1}"] = _between(cycle, x, filled)
+    missing = len(filled) - len(cycle)
+    note = f"{missing} of {len(filled)} cycles were left out, and are filled by a spline"
+    return columns, (note,) if missing else ()
 
 
-_READERS: dict[str, Callable[[Path], dict[str, Array]]] = {
-    ".csv": _csv,
-    ".parquet": _parquet,
+def _filled(cycle: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """All cycles from the first to the last."""
+    steps = np.diff(cycle)
+    if len(steps) and steps.min() < 1:
+        k = int(np.argmin(steps))
+        raise InputError(
+            f"log: cycle {cycle[k]} is followed by {cycle[k + 1]}; expected rising numbers (is "
+            "this the log of one run?)."
+        )
+    if steps.max(initial=0) > _LEFT_OUT + 1:
+        k = int(np.argmax(steps))
+        raise InputError(
+            f"log: {steps[k] - 1} cycles are missing after cycle {cycle[k]}; up to {_LEFT_OUT} are "
+            "filled. Run it on a machine that is less busy, or slower."
+        )
+    return np.arange(cycle[0], cycle[-1] + 1) if len(cycle) else cycle
+
+
+def _between(cycle: npt.NDArray[np.int64], x: Array, filled: npt.NDArray[np.int64]) -> Array:
+    if len(filled) == len(cycle):
+        return x
+    from scipy.interpolate import CubicSpline
+
+    whole = CubicSpline(cycle, x)(filled)
+    whole[cycle - cycle[0]] = x
+    return np.asarray(whole, dtype=float)
+
+
+_READERS: dict[str, Callable[[Path], tuple[dict[str, Array], tuple[str, ...]]]] = {
+    ".csv": lambda file: (_csv(file), ()),
+    ".parquet": lambda file: (_parquet(file), ()),
     ".mcap": _mcap,
 }

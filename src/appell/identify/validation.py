@@ -12,6 +12,8 @@ from appell.identify.data import Data
 from appell.identify.result import Fit
 from appell.robot import Array, Robot
 
+_LITTLE = 0.01  # of the variance: who leaves less than this is as good as the nominal model
+
 
 @dataclass(frozen=True, eq=False)
 class Errors:
@@ -52,6 +54,25 @@ class Validation:
         """(n,) how many times smaller the rms error is than the nominal model's."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.nominal.rms / self.errors.rms
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the estimate should not be used; nothing if it foretells the data."""
+        found = []
+        lost = [f"{j + 1} ({x:.3g})" for j, x in enumerate(self.errors.r2) if x < 0]
+        if lost:
+            found.append(f"R2 is negative at joint {', '.join(lost)}: a constant would do better")
+        ours, theirs = self._left(self.errors), self._left(self.nominal)
+        if ours > max(1.1 * theirs, _LITTLE):
+            found.append(
+                f"it leaves {100 * ours:.3g} % of the forces' variance unexplained, the nominal "
+                f"model {100 * theirs:.3g} %"
+            )
+        return tuple(found)
+
+    def _left(self, errors: Errors) -> float:
+        """The part of the variance that is not foretold, on the mean of all joints."""
+        return float(np.mean(1 - errors.r2))
 
     def __repr__(self) -> str:
         rms = ", ".join(f"{x:.3g}" for x in self.errors.rms)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from lxml import etree
 
-from appell.errors import ModelError
+from appell.errors import InputError, ModelError
 from appell.maths.vector import Vector, Z
 from appell.model.build import as_array
 from appell.model.inertia import Inertia
@@ -37,7 +37,10 @@ class UrdfWarning(UserWarning):
 
 
 def write_urdf(model: Model, path: str | os.PathLike[str]) -> Path:
-    """Write a robot to a file that ``appell.load`` reads back to the same dynamics."""
+    """Write a robot to a file that ``appell.load`` reads back to the same dynamics. A file that is
+    there is replaced."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"to_urdf({path!r}): expected the path of a .urdf file.")
     target = Path(path)
     if target.suffix.lower() != ".urdf":
         raise ModelError(f"'{path}': robots are written to .urdf files; name it so.")

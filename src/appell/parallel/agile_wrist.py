@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -351,6 +351,10 @@ class AgileWrist:
         """The distance from the nearest singularity, (...), at most one; zero or less where a limb
         does not reach."""
         return self.singularities(q).distance
+
+    def to_urdf(self, path: Any) -> NoReturn:
+        """Refused: a URDF file cannot say loops."""
+        raise InputError(f"'{self.name}' has loops, which a URDF file cannot say.")
 
     # Its equations
 

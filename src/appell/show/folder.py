@@ -75,10 +75,16 @@ def write_files(contents: Mapping[Path, str | bytes], wanted: Path) -> Path:
     return path
 
 
+def refuse_file(wanted: Path) -> None:
+    if wanted.is_file():
+        raise AppellError(f"'{wanted}' is a file; give the name of a folder with --output.")
+
+
 def new_folder(wanted: Path) -> Path:
     """The folder itself if it is new or empty, else the next of its name that is."""
     if wanted.name in ("", ".."):
         raise AppellError(f"'{wanted}' names no folder to make; give a name, as --output results.")
+    refuse_file(wanted)
     folder, n = wanted, 1
     while True:
         try:
