@@ -58,8 +58,20 @@ def _memory() -> str | None:
     for owner in Path("/dev/shm").glob("appell-*/owner"):
         with suppress(OSError), owner.open("r") as file:
             if time.time() - owner.stat().st_mtime > _STALE and _lock(file):
-                shutil.rmtree(owner.parent, ignore_errors=True)
+                _remove(owner)
     return "/dev/shm"
+
+
+def _remove(owner: Path) -> None:
+    """Its folder; if a child that is about to end has just written there, at the next time."""
+    for left in owner.parent.iterdir():
+        if left != owner:
+            left.unlink(missing_ok=True)
+    owner.unlink()
+    try:
+        owner.parent.rmdir()
+    except OSError:
+        owner.touch()
 
 
 def _lock(file: IO[str]) -> bool:
