@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
+from appell.compile.order import ordered
 from appell.compile.tape import Step, Tape
 
 LENGTH, WINDOWS = 800, 60  # steps in a function, and windows of four outputs
@@ -50,6 +51,8 @@ class Plan:
             for used in step.operands:
                 last_use[used] = max(last_use[used], home[place])
         self.slots, self.room = self._slots(tape, home, last_use)
+        if len(self.parts) == 1:  # longer tapes were measured to be faster as they are recorded
+            self.parts[0] = ordered(tape.steps, self.parts[0], kept=set().union(*tape.results))
 
     def _assign(self, window: Window, earliest: int) -> int:
         """Let the first function write a window that can and is not full."""
