@@ -156,19 +156,28 @@ PARENT = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_rig_processes import ready, start
+shown = []
+def show(running):
+    if not shown:
+        shown.append(True)
+        print(running.folder, flush=True)
 with start(ready("shm", rest=60.0)) as running:
-    print(running.folder, flush=True)
-    report = running.wait()
+    report = running.wait(show)
 print(report.reason, report.plant["safe"])
 """
 
 
-def test_a_terminated_parent_stops_the_arm_and_leaves_nothing(tmp_path):
+def parent_of_a_run():
+    """A process that waits for a run, and the run's folder."""
     text = PARENT.format(tests=str(Path(__file__).parent))
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    parent = subprocess.Popen([sys.executable, "-c", text], **quiet)
+    parent = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
     folder = Path(parent.stdout.readline().strip())
     assert folder.is_dir()
+    return parent, folder
+
+
+def test_a_terminated_parent_stops_the_arm_and_leaves_nothing():
+    parent, folder = parent_of_a_run()
     parent.terminate()
     assert parent.communicate(timeout=60)[0] == "terminated True\n"
     assert parent.returncode == 0
@@ -178,10 +187,7 @@ def test_a_terminated_parent_stops_the_arm_and_leaves_nothing(tmp_path):
 def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
     if _memory() is None:
         pytest.skip("no folder that is memory")
-    text = PARENT.format(tests=str(Path(__file__).parent))
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    parent = subprocess.Popen([sys.executable, "-c", text], **quiet)
-    folder = Path(parent.stdout.readline().strip())
+    parent, folder = parent_of_a_run()
     monkeypatch.setattr("appell.control.rig.running._STALE", -1.0)
     _memory()
     assert folder.is_dir()  # it is in use

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from appell.control.rig.setup import Setup
 
 
+_EMPTY = 10.0  # s
+
+
 @control.command()
 def soak(
     minutes: Annotated[float, typer.Option(help="How long.")] = 10.0,
@@ -26,6 +29,7 @@ def soak(
 ) -> None:
     """The PUMA to and fro for minutes at 1 kHz: what was logged, what was late."""
     from appell.cli.control_view import print_report, watching
+    from appell.control.rig.floor import empty_loop
     from appell.control.rig.running import start
     from appell.control.rig.signals import STATUS
     from appell.errors import InputError
@@ -34,10 +38,12 @@ def soak(
         raise InputError(f"--minutes {minutes}: expected a number greater than zero.")
     once = 4.0
     ready = _to_and_fro(once, max(1, round(60 * minutes / once)), channel, log)
+    empty = empty_loop(ready.machine.period, _EMPTY)
     with start(ready) as running, watching(live) as watch:
         report = running.wait(watch)
         size = running.log.stat().st_size
     print_report(report)
+    typer.echo(f"Of a loop that does nothing, for {_EMPTY:g} s before it: {100 * empty:.4f} %.")
     plant = report.plant or {}
     struck = report.state.name == "FAULT" and "watchdog" in report.reason
     typer.echo(

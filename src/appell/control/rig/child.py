@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -156,10 +157,11 @@ def _ready(what: dict[str, Any]) -> None:
 
 
 def _leave(path: Path, what: dict[str, Any]) -> None:
-    """All of it or nothing."""
+    """All of it or nothing; nothing for a parent that is gone, and its folder with it."""
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(what))
-    part.replace(path)
+    with suppress(FileNotFoundError):
+        part.write_text(json.dumps(what))
+        part.replace(path)
 
 
 def _exactly(count: int) -> bytes:

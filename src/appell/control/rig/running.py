@@ -154,19 +154,20 @@ class Running:
     def wait(self, watch: Callable[[Running], None] | None = None) -> Report:
         """To its end; ``watch`` is called now and then. An interrupt stops the arm first."""
         until = None
-        while not self.over:
+        while True:
             try:
+                if self.over:
+                    return self.report()
                 if watch is not None:
                     watch(self)
                 time.sleep(_LOOK)
+                if until is not None and time.monotonic() > until:
+                    self._kill(f"it was told to stop {_PATIENCE + self._tail():.1f} s ago")
+                elif self._stands_still():
+                    self._kill(f"no cycle for {self.still:.1f} s")
             except KeyboardInterrupt as asked:
                 self.stop(reason_of(asked))
                 until = until or time.monotonic() + _PATIENCE + self._tail()
-            if until is not None and time.monotonic() > until:
-                self._kill(f"it was told to stop {_PATIENCE + self._tail():.1f} s ago")
-            elif self._stands_still():
-                self._kill(f"no cycle for {self.still:.1f} s")
-        return self.report()
 
     def _tail(self) -> float:
         """s that a run takes to stop, if all is well."""
@@ -196,13 +197,15 @@ class Running:
         controller = self.controller
         assert controller is not None
         controller.wait()
+        said = _left(self.folder / "controller.json")
         if self.plant is not None and self.plant.poll() is None:
             machine = self.ready.machine
-            time.sleep(2 * machine.watchdog * machine.period)  # that it may stop by itself
+            if said is None or not said["stands"]:
+                time.sleep(2 * machine.watchdog * machine.period)  # that it may stop by itself
             _tell(self.plant, b"end\n")
             with suppress(subprocess.TimeoutExpired):  # one that hangs is killed at the end
                 self.plant.wait(_LAST)
-        said, plant = (_left(self.folder / f"{x}.json") for x in ("controller", "plant"))
+        plant = _left(self.folder / "plant.json")
         log = read_log(self.log)
         period = self.ready.machine.period
         if said is None:
