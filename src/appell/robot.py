@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.equations.quantities import QUANTITIES, regressor_named
+from appell.dynamics import Array, Dynamics, Numbers, float_kind, one_of
 from appell.errors import InputError
-from appell.model.build import attach, gravity_field
+from appell.model.build import attach
 from appell.model.dh import from_dh, link_inertia
 from appell.model.model import Model
 from appell.model.parameters import (
@@ -24,17 +22,18 @@ from appell.model.parameters import (
     parameter_names,
     with_parameters,
 )
-from appell.recipe import COMPILING, Recipe, compiled, quantity_named, recorded
+from appell.recipe import Recipe, compiled, quantity_named, recorded
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from appell.compile.count import Operations
     from appell.compile.kernel import Kernel
 
-Array = npt.NDArray[np.floating[Any]]
-Numbers = npt.ArrayLike
+__all__ = ["Array", "Numbers", "Robot"]
 
 
-class Robot:
+class Robot(Dynamics):
     """A robot that answers for its dynamics: M a + C v + g = tau.
 
     Arguments are arrays whose last axis counts the joints; leading axes are batches and
@@ -43,33 +42,14 @@ class Robot:
     compiled when it is first used, and kept in the user's cache.
     """
 
+    model: Model
+
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
             raise InputError(
                 f"Robot({model!r}): expected a Model; appell.load reads one by name or from a file."
             )
-        self.model = model
-        self._kernels: dict[tuple[Recipe, str], Kernel] = {}
-        self._asked: dict[tuple[str, str], Kernel] = {}  # the default ones, by name
-
-    def __getattr__(self, name: str) -> Any:
-        """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, made when
-        first used. Batches and other dtypes take the general way."""
-        quantity = name[1:]
-        if not name.startswith("_") or quantity not in QUANTITIES:
-            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
-        myself = ref(self)  # the function must not keep the robot alive that holds it
-
-        def general(*arguments: Any) -> Any:
-            robot = myself()
-            assert robot is not None
-            return robot._evaluate(quantity, arguments, None)
-
-        self.__dict__[name] = self.kernel(quantity).single(general)
-        return self.__dict__[name]
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.model,)
+        super().__init__(model)
 
     @classmethod
     def from_dh(cls, **table: Any) -> Robot:
@@ -77,20 +57,6 @@ class Robot:
         return cls(from_dh(**table))
 
     # What it is
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def nq(self) -> int:
-        """How many coordinates."""
-        return self.model.nq
-
-    @property
-    def nv(self) -> int:
-        """How many speeds."""
-        return self.model.nv
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -136,9 +102,7 @@ class Robot:
     ) -> Array:
         """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
         give: friction(v) besides."""
-        v, a = _one_of("v", v, qd), _one_of("a", a, qdd)
-        if out is None and not friction:
-            return self._inverse_dynamics(q, v, a)
+        v, a = one_of("v", v, qd), one_of("a", a, qdd)
         taken = self.friction(v) if friction else None  # before out, which may be v, is written
         tau = self._evaluate("inverse_dynamics", (q, v, a), out)
         return tau if taken is None else np.add(tau, taken, out=out)
@@ -155,9 +119,7 @@ class Robot:
     ) -> Array:
         """Accelerations a, (..., nv), that joint forces tau give; with ``friction``, tau is what
         the motors give and friction(v) is taken from it."""
-        v = _one_of("v", v, qd)
-        if out is None and not friction:
-            return self._forward_dynamics(q, v, tau)
+        v = one_of("v", v, qd)
         if friction:
             kernel = self.kernel("forward_dynamics")
             try:
@@ -166,112 +128,11 @@ class Robot:
                 raise kernel.explained([q, v, tau], out, problem) from None
         return self._evaluate("forward_dynamics", (q, v, tau), out)
 
-    def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
-        """The inertia matrix M, (..., nv, nv), rotors included: the Hessian of the Gibbs
-        function by the accelerations."""
-        return self._mass_matrix(q) if out is None else self._evaluate("mass_matrix", (q,), out)
-
-    def coriolis_matrix(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
-    ) -> Array:
-        """C, (..., nv, nv), by Christoffel's symbols: dM/dt - 2C is skew-symmetric."""
-        return self._evaluate("coriolis_matrix", (q, _one_of("v", v, qd)), out)
-
-    def gravity(self, q: Numbers, *, out: Any = None) -> Array:
-        """g, (..., nv): what holds the robot still."""
-        return self._evaluate("gravity", (q,), out)
-
-    def bias(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
-    ) -> Array:
-        """C v + g, (..., nv)."""
-        return self._evaluate("bias", (q, _one_of("v", v, qd)), out)
-
     def friction(
         self, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
         """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
-        return self._evaluate("friction", (_one_of("v", v, qd),), out)
-
-    def regressor(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        friction: bool = False,
-        rotors: bool = False,
-        out: Any = None,
-    ) -> Array:
-        """Y, (..., nv, p), with tau = Y @ robot.parameters; columns for ``friction`` and
-        ``rotors`` as in :meth:`parameters_of`."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate(regressor_named(friction, rotors), arguments, out)
-
-    def kinetic_energy(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
-    ) -> Array:
-        """T, (...), in J."""
-        return self._evaluate("kinetic_energy", (q, _one_of("v", v, qd)), out)
-
-    def potential_energy(self, q: Numbers, *, out: Any = None) -> Array:
-        """U, (...), in J, zero with all mass at the base's origin."""
-        return self._evaluate("potential_energy", (q,), out)
-
-    def gibbs_function(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        out: Any = None,
-    ) -> Array:
-        """G, (...): half the mass times the acceleration squared (relative to free fall), so that
-        dG/da = tau."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("gibbs_function", arguments, out)
-
-    def inverse_dynamics_derivatives(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        out: Any = None,
-    ) -> tuple[Array, Array, Array]:
-        """d tau / dq, d tau / dv and d tau / da, each (..., nv, nv)."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("inverse_dynamics_derivatives", arguments, out)
-
-    def forward_dynamics_derivatives(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        tau: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        out: Any = None,
-    ) -> tuple[Array, Array, Array]:
-        """da/dq, da/dv and da/dtau = M^-1, each (..., nv, nv)."""
-        arguments = (q, _one_of("v", v, qd), tau)
-        return self._evaluate("forward_dynamics_derivatives", arguments, out)
-
-    # Kinematics
-
-    def forward_kinematics(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
-        """The pose of a link, (..., 4, 4), in the base; the tip's without a name."""
-        return self._evaluate("forward_kinematics", (q,), out, frame)
-
-    def jacobian(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
-        """J, (..., 6, nv): velocity of the frame's origin, then its angular velocity, both in
-        the base's axes."""
-        return self._evaluate("jacobian", (q,), out, frame)
+        return self._evaluate("friction", (one_of("v", v, qd),), out)
 
     # Its equations
 
@@ -297,16 +158,13 @@ class Robot:
         """
         if target != "cpu":
             raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
-        kind = _float_kind(dtype)
+        kind = float_kind(dtype)
         chosen = groups(parameters)
         by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
         self._check_frame(quantity, frame)
         which = formulation or self.default_formulation(quantity)
         recipe = Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
-        with COMPILING:
-            if (recipe, kind) not in self._kernels:
-                self._kernels[recipe, kind] = compiled(self.model, recipe, kind)
-            return self._kernels[recipe, kind]
+        return self._made_once((recipe, kind), lambda: compiled(self.model, recipe, kind))
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""
@@ -334,24 +192,21 @@ class Robot:
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
         link: str | None = None,
-    ) -> Robot:
+    ) -> Self:
         """The robot carrying a load, whose centre of mass and inertia about it are given in the
         frame of the link that holds it (the tip without a name)."""
         frame = self.model.frame(link, "link")
         load = link_inertia("payload", mass, com, inertia)
-        return Robot(attach(self.model, load, frame))
+        return self._with_model(attach(self.model, load, frame))
 
     def with_parameters(
         self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
-    ) -> Robot:
+    ) -> Self:
         """The robot with other inertial parameters, given as :meth:`parameters_of` lists them;
         refused if a link can have no such inertia."""
         given = np.asarray(parameters, dtype=float)
-        return Robot(with_parameters(self.model, given, friction=friction, rotors=rotors))
-
-    def with_gravity(self, gravity: Sequence[float]) -> Robot:
-        """The same robot in another field of gravity, m/s^2 in the base's axes."""
-        return Robot(replace(self.model, gravity=gravity_field(self.name, gravity)))
+        changed = with_parameters(self.model, given, friction=friction, rotors=rotors)
+        return self._with_model(changed)
 
     def to_urdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the robot to a .urdf file, which ``appell.load`` reads back to the same dynamics;
@@ -373,35 +228,3 @@ class Robot:
             self.model.frame(frame)
         elif frame is not None:
             raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
-
-    def _evaluate(
-        self, quantity: str, arguments: tuple[Any, ...], out: Any, frame: str | None = None
-    ) -> Any:
-        single = all(getattr(x, "dtype", None) == np.float32 for x in arguments)
-        kind = "float32" if single else "float64"
-        if frame is not None:
-            return self.kernel(quantity, dtype=kind, frame=frame)(*arguments, out=out)
-        kernel = self._asked.get((quantity, kind))
-        if kernel is None:
-            kernel = self._asked[quantity, kind] = self.kernel(quantity, dtype=kind)
-        return kernel(*arguments, out=out)
-
-
-def _one_of(name: str, value: Any, alias: Any) -> Any:
-    """An argument that goes by two names."""
-    if alias is None:
-        return value
-    if value is not None:
-        other = {"v": "qd", "a": "qdd"}[name]
-        raise InputError(f"{name} is given twice, as {name} and as {other}; leave one out.")
-    return alias
-
-
-def _float_kind(dtype: Any) -> str:
-    try:
-        kind = np.dtype(dtype).name
-    except TypeError:
-        kind = ""
-    if kind not in ("float64", "float32"):
-        raise InputError(f"dtype={dtype!r}: kernels are made for float64 and float32.")
-    return kind

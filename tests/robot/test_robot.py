@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-import multiprocessing
-import pickle
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import appell
-from appell.model.parameters import GROUPS, with_values
 
 N = 13
 
@@ -184,97 +178,6 @@ def test_an_out_that_does_not_fit_is_refused_and_untouched(robot, states):
     assert (out == 7).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"formulation": "magic"}, "no formulation 'magic'; it has gibbs_lean"),
-        ({"dtype": "int32"}, "float64 and float32"),
-        ({"target": "abacus"}, "'cpu'"),
-        ({"parameters": "colour"}, "expected one of mass, com"),
-        ({"wrt": "tau"}, "inputs are q, v, a"),
-    ],
-)
-def test_an_unknown_option_is_answered_with_the_known_ones(robot, options, message):
-    with pytest.raises(appell.InputError, match=message):
-        robot.kernel("inverse_dynamics", **options)
-
-
-def test_an_unknown_quantity_or_frame_is_answered_with_the_known_ones(robot):
-    with pytest.raises(appell.InputError, match="there are inverse_dynamics"):
-        robot.kernel("entropy")
-    with pytest.raises(appell.InputError, match="its frames are base, link1"):
-        robot.jacobian(np.zeros(6), frame="hand")
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_parameter_given_to_a_kernel_acts_as_in_another_robot(robot, states, group):
-    kernel = robot.kernel("inverse_dynamics", parameters=group)
-    np.testing.assert_allclose(kernel(*states), robot.inverse_dynamics(*states), rtol=0, atol=1e-12)
-    own = kernel.defaults[group]
-    if group == "geometry":  # turned and moved, still a rotation
-        changed = own.reshape(6, 3, 4).copy()
-        turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
-        changed[..., :3] = changed[..., :3] @ turn
-        changed[..., 3] += 0.1
-        changed = changed.reshape(6, 12)
-    else:
-        changed = own * 1.3 + 0.01
-    other = appell.Robot(with_values(robot.model, {group: changed.tolist()}))
-    expected = other.inverse_dynamics(*states)
-    assert np.abs(expected - robot.inverse_dynamics(*states)).max() > 1e-3
-    np.testing.assert_allclose(kernel(*states, changed), expected, rtol=0, atol=1e-10)
-    np.testing.assert_array_equal(kernel(*states, **{group: changed}), kernel(*states, changed))
-
-
-def test_parameters_have_batches_of_their_own(robot, states):
-    kernel = robot.kernel("gravity", parameters=("mass", "gravity"))
-    fields = np.array([[0, 0, -9.81], [0, 0, -1.62], [0, 0, 0]])
-    g = kernel(states[0][:, None], gravity=fields)
-    assert g.shape == (N, 3, 6)
-    np.testing.assert_allclose(g[:, 0], robot.gravity(states[0]), atol=1e-12)
-    np.testing.assert_allclose(g[:, 2], 0, atol=1e-12)
-
-
-def test_a_kernel_says_what_it_takes(robot):
-    kernel = robot.kernel("inverse_dynamics", parameters="gravity")
-    with pytest.raises(appell.InputError, match="v, a missing"):
-        kernel(np.zeros(6))
-    with pytest.raises(appell.InputError, match="wind is unknown"):
-        kernel(*np.zeros((3, 6)), wind=0)
-    with pytest.raises(appell.InputError, match="got 5"):
-        kernel(*np.zeros((3, 6)), [0, 0, 0], 1)
-    assert "gravity[3]" in repr(kernel)
-
-
-def test_derivatives_by_recording_agree_with_the_analytic_ones(robot, states):
-    by_recording = robot.kernel("inverse_dynamics", wrt=("q", "v", "a"))(*states)
-    analytic = robot.inverse_dynamics_derivatives(*states)
-    for x, y in zip(by_recording, analytic, strict=True):
-        np.testing.assert_allclose(x, y, rtol=0, atol=1e-11)
-
-
-def test_robots_travel_by_pickle_and_copy(robot, states):
-    expected = robot.inverse_dynamics(*states)
-    for other in (pickle.loads(pickle.dumps(robot)), copy.deepcopy(robot), copy.copy(robot)):
-        assert other.model == robot.model
-        np.testing.assert_array_equal(other.inverse_dynamics(*states), expected)
-
-
-def _torques(robot, states):
-    return robot.inverse_dynamics(*states)
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_robots_work_in_other_processes(robot, states, method):
-    """After large batches used threads here, too: a forked child has none of them."""
-    big = np.zeros((20_000, 6))
-    robot.inverse_dynamics(big, big, big)
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        answers = pool.starmap(_torques, [(robot, states), (robot, np.zeros((3, 20_000, 6)))])
-    np.testing.assert_array_equal(answers[0], robot.inverse_dynamics(*states))
-
-
 def test_a_payload_is_felt_where_it_hangs(robot, states):
     q = states[0]
     heavier = robot.with_payload(2.0, com=(0, 0, 0.1))
@@ -363,30 +266,6 @@ def test_friction_is_taken_before_out_overwrites_the_speeds(states):
     np.testing.assert_array_equal(v, expected)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_process_may_fork_while_a_thread_compiles():
-    robot = appell.load("random_tree", n=12, seed=987)
-    compiling = threading.Thread(target=lambda: robot.mass_matrix(np.zeros(12)))
-    compiling.start()
-    child = multiprocessing.get_context("fork").Process(target=lambda: robot.gravity(np.zeros(12)))
-    child.start()
-    child.join(timeout=120)
-    compiling.join()
-    assert child.exitcode == 0
-
-
-def test_threads_may_be_set_while_others_compute(robot):
-    many = np.zeros((30_000, 6))
-    with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(robot.inverse_dynamics, many, many, many) for _ in range(24)]
-        for n in range(24):
-            appell.set_threads(1 + n % 4)
-        results = [job.result() for job in jobs]
-    appell.set_threads()
-    for result in results:
-        np.testing.assert_array_equal(result, results[0])
-
-
 def test_an_argument_given_under_both_its_names_is_refused(robot):
     z = np.zeros(6)
     with pytest.raises(appell.InputError, match="v is given twice, as v and as qd"):
@@ -395,22 +274,10 @@ def test_an_argument_given_under_both_its_names_is_refused(robot):
         robot.regressor(z, z, z, qdd=z)
 
 
-def test_defaults_of_a_kernel_cannot_be_changed_by_accident(robot):
-    kernel = robot.kernel("gravity", parameters="mass")
-    with pytest.raises(ValueError, match="read-only"):
-        kernel.defaults["mass"][:] = 0
-
-
 def test_masked_arrays_are_refused(robot):
     masked = np.ma.array(np.zeros(6), mask=[1, 0, 0, 0, 0, 0])
     with pytest.raises(appell.InputError, match="masked"):
         robot.gravity(masked)
-
-
-def test_kernels_travel_by_pickle(robot, states):
-    kernel = robot.kernel("inverse_dynamics", dtype="float32", regroup=False)
-    again = pickle.loads(pickle.dumps(kernel))
-    np.testing.assert_array_equal(again(*states), kernel(*states))
 
 
 @pytest.mark.parametrize(

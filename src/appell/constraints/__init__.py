@@ -1,8 +1,9 @@
 """Loops and rolling: closed chains and wheels, in independent speeds."""
 
 from appell.constraints.close import close
-from appell.constraints.closed import ClosedRobot, Margins, SingularError
+from appell.constraints.closed import ClosedRobot
 from appell.constraints.loops import Loop
+from appell.constraints.refusal import Margins, SingularError
 from appell.constraints.rolling import Custom, KnifeEdge, Rolling
 from appell.constraints.way import Place
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from appell.constraints.assemble import Assembly
 from appell.constraints.choose import freedom_about
-from appell.constraints.closed import ClosedRobot, finite
+from appell.constraints.closed import ClosedRobot
 from appell.constraints.reduce import Constraint, Mechanism
+from appell.constraints.refusal import finite
 from appell.errors import InputError
 from appell.robot import Array, Numbers, Robot
 

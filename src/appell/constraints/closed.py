@@ -5,57 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from appell.constraints.assemble import Assembly
 from appell.constraints.choose import freedom_about, freedom_at
-from appell.constraints.kernels import ASKED, asked_for, compiled, recorded
+from appell.constraints.kernels import asked_for, compiled, recorded
 from appell.constraints.reduce import Constraint, Mechanism
+from appell.constraints.refusal import OF_ACTUATORS, Margins, SingularError, finite, refuse
+from appell.dynamics import Array, Numbers, float_kind, one_of
 from appell.errors import InputError
 from appell.model.model import FREE
-from appell.recipe import COMPILING
-from appell.robot import Array, Numbers, Robot, _float_kind, _one_of
+from appell.robot import Robot
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from appell.compile.count import Operations
     from appell.compile.kernel import Kernel
-
-OPEN = 1e-6  # m or rad: how far from closed a configuration may be given
-SINGULAR = 1e-6  # the margin below which a configuration is refused
-_OF_ACTUATORS = ("inverse_dynamics", "regressor")
-
-
-def finite(what: str, given: Any, n: int) -> Array:
-    """Given numbers as an array (..., n), or an error."""
-    try:
-        x = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        x = np.empty(0)
-    if x.shape[-1:] != (n,) or not np.isfinite(x).all():
-        raise InputError(f"{what} = {given!r}; expected finite numbers, {n} of them.")
-    return x
-
-
-class SingularError(InputError):
-    """A configuration in which the robot's equations have no single answer."""
-
-
-class Margins(NamedTuple):
-    """How far from singular, 1 to 0.
-
-    ``loops``: the smallest singular value of the loops' Jacobian by its largest (0: the loops
-    gain a freedom there, and motion may branch).
-    ``independent``: how well the independent speeds determine the others (0: choose others).
-    ``actuators``: how well the actuators hold the robot (0: some force is unopposed).
-    """
-
-    loops: Array
-    independent: Array
-    actuators: Array
 
 
 class ClosedRobot(Robot):
@@ -80,22 +49,6 @@ class ClosedRobot(Robot):
         self.mechanism, self.reference, self.check = mechanism, reference, check
         self.assembly = assembly or Assembly(mechanism)
         self._inverse_kinematics = inverse_kinematics
-        self._compiled: dict[tuple[str, str | None, str], Kernel] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        """``_inverse_dynamics`` and the like: a quantity's fastest way for one state, unchecked."""
-        quantity = name[1:]
-        if not name.startswith("_") or quantity not in ASKED:
-            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
-        myself = ref(self)  # the function must not keep the robot alive that holds it
-
-        def general(*arguments: Any) -> Any:
-            robot = myself()
-            assert robot is not None
-            return Robot._evaluate(robot, quantity, arguments, None)
-
-        self.__dict__[name] = self.kernel(quantity).single(general)
-        return self.__dict__[name]
 
     def __reduce__(self) -> Any:
         how = self._inverse_kinematics
@@ -157,11 +110,11 @@ class ClosedRobot(Robot):
 
     # Others like it
 
-    def unchecked(self) -> ClosedRobot:
+    def unchecked(self) -> Self:
         """The same robot, which does not look whether loops are closed or near singular."""
         return self._like(self.mechanism, check=False)
 
-    def described_by(self, independent: Sequence[str], at: Numbers | None = None) -> ClosedRobot:
+    def described_by(self, independent: Sequence[str], at: Numbers | None = None) -> Self:
         """The same robot in other independent speeds, that describe its motion at a configuration
         (about the reference without one)."""
         chosen = self.joints_named("independent", independent)
@@ -182,27 +135,10 @@ class ClosedRobot(Robot):
         best = freedom_at(self.assembly, np.asarray(q, dtype=float)).best()
         return tuple(self.joint_names[k] for k in best)
 
-    def with_gravity(self, gravity: Sequence[float]) -> ClosedRobot:
-        tree = Robot(self.model).with_gravity(gravity)
-        return self._like(replace(self.mechanism, model=tree.model))
+    def _with_model(self, model: Any) -> Self:
+        return self._like(replace(self.mechanism, model=model))
 
-    def with_payload(
-        self,
-        mass: float,
-        com: Sequence[float] = (0.0, 0.0, 0.0),
-        inertia: Any = (0.0, 0.0, 0.0),
-        link: str | None = None,
-    ) -> ClosedRobot:
-        tree = Robot(self.model).with_payload(mass, com, inertia, link)
-        return self._like(replace(self.mechanism, model=tree.model))
-
-    def with_parameters(
-        self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
-    ) -> ClosedRobot:
-        tree = Robot(self.model).with_parameters(parameters, friction=friction, rotors=rotors)
-        return self._like(replace(self.mechanism, model=tree.model))
-
-    def _like(self, mechanism: Mechanism, *, check: bool | None = None) -> ClosedRobot:
+    def _like(self, mechanism: Mechanism, *, check: bool | None = None) -> Self:
         again = type(self)(
             mechanism,
             self.reference,
@@ -211,7 +147,7 @@ class ClosedRobot(Robot):
             assembly=self.assembly,  # neither gravity nor a payload moves a joint
         )
         if mechanism is self.mechanism:
-            again._compiled = self._compiled
+            again._kernels = self._kernels
         return again
 
     # Dynamics
@@ -231,7 +167,7 @@ class ClosedRobot(Robot):
         """Forces of the actuators, (..., actuators); of least norm where there are more of them
         than freedoms. ``generalised`` gives the forces on the independent speeds instead,
         M a + C v + g, (..., nv), whatever drives them."""
-        v, a = _one_of("v", v, qd), _one_of("a", a, qdd)
+        v, a = one_of("v", v, qd), one_of("a", a, qdd)
         name = "generalised_forces" if generalised else "inverse_dynamics"
         return self._evaluate(name + "_with_friction" * friction, (q, v, a), out)
 
@@ -248,12 +184,8 @@ class ClosedRobot(Robot):
         """Accelerations a, (..., nv), that forces of the actuators give; where there are no
         actuators, tau may be left out."""
         name = "forward_dynamics" + "_with_friction" * friction
-        state = (q, _one_of("v", v, qd))
+        state = (q, one_of("v", v, qd))
         return self._evaluate(name, (*state, tau) if self.actuated else state, out)
-
-    def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
-        """M, (..., nv, nv), of the independent speeds."""
-        return self._evaluate("mass_matrix", (q,), out)
 
     def friction(
         self,
@@ -266,7 +198,7 @@ class ClosedRobot(Robot):
         """What friction in all joints takes from the independent speeds, (..., nv)."""
         if q is None:
             raise InputError("friction of a closed robot depends on its configuration: give q=.")
-        return self._evaluate("friction", (q, _one_of("v", v, qd)), out)
+        return self._evaluate("friction", (q, one_of("v", v, qd)), out)
 
     def speeds(self, q: Numbers, v: Numbers) -> Array:
         """Of all joints of the tree, (..., joints)."""
@@ -377,23 +309,20 @@ class ClosedRobot(Robot):
             raise InputError(
                 f"kernel({quantity!r}): a closed robot's kernels take a dtype and a frame only."
             )
-        kind, asked = _float_kind(dtype), asked_for(quantity)
+        kind, asked = float_kind(dtype), asked_for(quantity)
         if asked.frame:
             self.model.frame(frame)
         elif frame is not None:
             raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
-        if quantity.startswith(_OF_ACTUATORS) and len(self.actuated) < self.nv:
+        if quantity.startswith(OF_ACTUATORS) and len(self.actuated) < self.nv:
             raise InputError(
                 f"'{self.name}' has {self.nv} freedoms and {len(self.actuated)} actuators "
                 f"({', '.join(self.actuated) or 'none'}): no forces of these give every motion. "
                 "Ask for inverse_dynamics(..., generalised=True), or close it with more actuated "
                 "joints."
             )
-        with COMPILING:
-            key = quantity, frame, kind
-            if key not in self._compiled:
-                self._compiled[key] = compiled(self.mechanism, *key)
-            return self._compiled[key]
+        key = quantity, frame, kind
+        return self._made_once(key, lambda: compiled(self.mechanism, *key))
 
     def default_formulation(self, quantity: str) -> str:
         return "gibbs_lean"
@@ -411,48 +340,18 @@ class ClosedRobot(Robot):
 
         return count(recorded(self.mechanism, quantity, frame))
 
+    def _checks(self, q: Any) -> Array:
+        """Rows of closure and three margins, never refused."""
+        return super()._evaluate("checks", (q,), None)
+
     def _evaluate(
-        self, quantity: str, arguments: tuple[Any, ...], out: Any, frame: str | None = None
+        self,
+        quantity: str,
+        arguments: tuple[Any, ...],
+        out: Any,
+        frame: str | None = None,
+        formulation: str | None = None,
     ) -> Any:
         if self.check and np.shape(arguments[0])[-1:] == (self.nq,):
-            self._refuse(quantity, arguments[0])
-        if out is None and frame is None and quantity in ASKED:
-            return getattr(self, f"_{quantity}")(*arguments)
-        return super()._evaluate(quantity, arguments, out, frame)
-
-    def _refuse(self, quantity: str, q: Any) -> None:
-        """Refuse configurations that are open or singular."""
-        found = self._checks(q)
-        open_by = np.abs(found[..., :-3])
-        allowed = 100 * OPEN if found.dtype == np.float32 else OPEN
-        if open_by.max(initial=0.0) > allowed:
-            *at, row = (int(k) for k in np.unravel_index(int(np.argmax(open_by)), open_by.shape))
-            raise InputError(
-                f"'{self.name}': loop '{self.assembly.loop_of(row)}'{_at(at)} is open by "
-                f"{float(open_by.max()):.3g} (m or rad); robot.assemble(q) closes it."
-            )
-        if quantity in ("forward_kinematics", "potential_energy"):
-            return
-        for k in range(-3, 0 if quantity.startswith(_OF_ACTUATORS) else -1):
-            if not found[..., k].min(initial=1.0) > SINGULAR:  # a NaN is not, either
-                at = [int(x) for x in np.argwhere(~(found[..., k] > SINGULAR))[0]]
-                raise SingularError(self._singular(k == -1, np.asarray(q)[tuple(at)], at))
-
-    def _singular(self, acting: bool, q: Array, at: list[int]) -> str:
-        if not np.isfinite(q).all():
-            return f"'{self.name}': q{_at(at)} is {q}; expected finite numbers."
-        where = f"'{self.name}': singular configuration{_at(at)}"
-        if acting:
-            return (
-                f"{where}: the actuated joints {', '.join(self.actuated)} cannot hold it against "
-                "every force; move away, or ask for generalised=True."
-            )
-        return (
-            f"{where}: the speeds of {', '.join(self.independent)} do not determine the others. "
-            f"Those of {', '.join(self.best_independent(q))} do it best there: "
-            "robot.described_by([...]). unchecked() computes without asking."
-        )
-
-
-def _at(state: Sequence[int]) -> str:
-    return f" at state {list(state)}" if state else ""
+            refuse(self, quantity, arguments[0], self._checks(arguments[0]))
+        return super()._evaluate(quantity, arguments, out, frame, formulation)

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.constraints.choose import freedom_at
-from appell.constraints.closed import ClosedRobot, SingularError, finite
+from appell.constraints.closed import ClosedRobot
 from appell.constraints.keep import picture, save_arrays
+from appell.constraints.refusal import SingularError, finite
 from appell.errors import InputError
 from appell.robot import Array, Numbers, Robot
 
@@ -147,7 +148,7 @@ class _Flight:
                 "do it best there: robot.described_by([...])."
             )
         t, u, stopped = 0.0, v, None
-        states = [(t, q, self.now._speeds(q, u))]
+        states = [(t, q, self.now.speeds(q, u))]
         try:
             solver = self._solver(t, q, u, until)
         except _LawError as reason:
@@ -170,7 +171,7 @@ class _Flight:
                 stopped = self._singular(t, q)
                 break
             t, q, u = self._projected(solver)
-            states.append((t, q, self.now._speeds(q, u)))
+            states.append((t, q, self.now.speeds(q, u)))
             if self._margin(q) < _FALLEN * self.first and self._changed(t, q):
                 solver = self._solver(t, q, states[-1][2][self.chosen], until)
         return self._result(states, stopped)
@@ -248,11 +249,12 @@ class _Flight:
 
         rtol, atol, longest = self.accuracy
         nq = self.robot.nq
-        flow = getattr(self.now, "_flow_with_friction" if self.friction else "_flow")
+        now, flow = self.now, "flow_with_friction" if self.friction else "flow"
 
         def rate(t: float, y: Array) -> Array:
             q, u = y[:nq].copy(), y[nq:].copy()
-            return flow(q, u) if self.law is None else flow(q, u, self._tau(t, q, u))
+            state = (q, u) if self.law is None else (q, u, self._tau(t, q, u))
+            return now._evaluate(flow, state, None)
 
         y = np.concatenate([q, u])
         return DOP853(rate, t, y, until, rtol=rtol, atol=atol, max_step=longest)
@@ -260,7 +262,7 @@ class _Flight:
     def _tau(self, t: float, q: Array, u: Array) -> Array:
         assert self.law is not None
         same = self.chosen == self.asked
-        v = u if same else self.now._speeds(q, u)[self.asked]
+        v = u if same else self.now.speeds(q, u)[self.asked]
         try:
             tau = np.asarray(self.law(t, q.copy(), v.copy()), dtype=float)
         except Exception as problem:

@@ -7,10 +7,8 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from appell.dynamics import float_kind
 from appell.equations.feedback import Desired
-from appell.errors import InputError
 from appell.model.regroup import regrouped
 from appell.recipe import COMPILING
 
@@ -26,7 +24,7 @@ def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
     """A law's kernel, made when it is first asked for: see :meth:`Law.kernel`."""
     from appell.compile.record import record
 
-    kind = _float_kind(dtype)
+    kind = float_kind(dtype)
     with COMPILING:
         if (kind, gains) not in law._kernels:
             inputs, outputs = shapes(law, gains)
@@ -136,13 +134,3 @@ def _cut(flat: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:
     if len(shape) == 1:
         return [next(flat) for _ in range(shape[0])]
     return [_cut(flat, shape[1:]) for _ in range(shape[0])]
-
-
-def _float_kind(dtype: Any) -> str:
-    try:
-        kind = np.dtype(dtype).name
-    except TypeError:
-        kind = ""
-    if kind not in ("float64", "float32"):
-        raise InputError(f"dtype={dtype!r}: kernels are made for float64 and float32.")
-    return kind

@@ -56,8 +56,13 @@ class Wrist:
     margin: float = 1e-4
 
     @property
+    def nq(self) -> int:
+        """How many coordinates: three Euler angles."""
+        return 3
+
+    @property
     def nv(self) -> int:
-        """How many speeds: the rates of three Euler angles."""
+        """How many speeds: their rates."""
         return 3
 
     @property

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
+from appell.dynamics import Array, Dynamics, Numbers, float_kind, kind_of, one_of
 from appell.errors import InputError
-from appell.model.build import gravity_field, snapped
+from appell.model.build import snapped
 from appell.model.dh import link_inertia
 from appell.model.inertia import Inertia, check_inertia
 from appell.model.library.agile_wrist import branches
 from appell.model.parameters import SYMBOLS, names
 from appell.model.wrist import Wrist
-from appell.parallel.recipe import Recipe, compiled, quantity_named, recipe_for, recorded
+from appell.parallel.recipe import compiled, quantity_named, recipe_for, recorded
 from appell.parallel.refusal import Singularities, reason, singularities
-from appell.recipe import COMPILING
-from appell.robot import Array, Numbers, _float_kind, _one_of
 
 if TYPE_CHECKING:
     from appell.compile.count import Operations
@@ -46,7 +44,7 @@ class JointMotion(NamedTuple):
     ddpsi: Array
 
 
-class AgileWrist:
+class AgileWrist(Dynamics):
     """A spherical parallel robot that answers for its dynamics: M a + C v + g = J_act^T tau.
 
     Coordinates q are the platform's Euler angles, R = Rz(q1) Ry(q2) Rx(q3); speeds v are their
@@ -58,34 +56,17 @@ class AgileWrist:
     singularity than the model's ``margin``, is refused; the kernels themselves give NaN there.
     """
 
+    model: Wrist
+
     def __init__(self, model: Wrist) -> None:
         if not isinstance(model, Wrist):
             raise InputError(
                 f"AgileWrist({model!r}): expected a Wrist; appell.load('agile_wrist') gives one."
             )
-        self.model = model
-        self._kernels: dict[tuple[Recipe, str], Kernel] = {}
-        self._singles: dict[str, Callable[..., Any]] = {}
+        super().__init__(model)
         self._on_branch: dict[str, AgileWrist] = {}
 
-    def __reduce__(self) -> Any:
-        return type(self), (self.model,)
-
     # What it is
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def nq(self) -> int:
-        """How many coordinates."""
-        return self.model.nv
-
-    @property
-    def nv(self) -> int:
-        """How many speeds, and how many actuators."""
-        return self.model.nv
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -128,32 +109,6 @@ class AgileWrist:
 
     # Dynamics
 
-    def inverse_dynamics(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        out: Any = None,
-    ) -> Array:
-        """Actuator torques tau, (..., 3), with J_act^T tau = M a + C v + g."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("inverse_dynamics", arguments, out)
-
-    def forward_dynamics(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        tau: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        out: Any = None,
-    ) -> Array:
-        """Accelerations a of the Euler angles, (..., 3), that actuator torques tau give."""
-        return self._evaluate("forward_dynamics", (q, _one_of("v", v, qd), tau), out)
-
     def generalised_forces(
         self,
         q: Numbers,
@@ -165,29 +120,8 @@ class AgileWrist:
         out: Any = None,
     ) -> Array:
         """Q = M a + C v + g, (..., 3), the forces on the Euler angles."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
+        arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._evaluate("generalised_forces", arguments, out)
-
-    def regressor(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        friction: bool = False,
-        rotors: bool = False,
-        out: Any = None,
-    ) -> Array:
-        """Y, (..., 3, 70), with tau = Y @ robot.parameters."""
-        self._refuse_drives(friction, rotors)
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("regressor", arguments, out)
-
-    def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
-        """The inertia matrix M of the Euler angles, (..., 3, 3)."""
-        return self._evaluate("mass_matrix", (q,), out)
 
     def coriolis_matrix(
         self,
@@ -200,81 +134,10 @@ class AgileWrist:
     ) -> Array:
         """C, (..., 3, 3): dM/dt - 2C is skew-symmetric. ``formulation="printed"`` is the paper's
         (21, 47, 48), which gives the same C v but has not this property."""
-        arguments = (q, _one_of("v", v, qd))
+        arguments = (q, one_of("v", v, qd))
         return self._evaluate("coriolis_matrix", arguments, out, formulation=formulation)
 
-    def gravity(self, q: Numbers, *, out: Any = None) -> Array:
-        """g, (..., 3): what holds the robot still, on the Euler angles."""
-        return self._evaluate("gravity", (q,), out)
-
-    def bias(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
-    ) -> Array:
-        """C v + g, (..., 3)."""
-        return self._evaluate("bias", (q, _one_of("v", v, qd)), out)
-
-    def kinetic_energy(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
-    ) -> Array:
-        """T, (...), in J."""
-        return self._evaluate("kinetic_energy", (q, _one_of("v", v, qd)), out)
-
-    def potential_energy(self, q: Numbers, *, out: Any = None) -> Array:
-        """U, (...), in J, zero with all mass in the centre."""
-        return self._evaluate("potential_energy", (q,), out)
-
-    def gibbs_function(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        out: Any = None,
-    ) -> Array:
-        """S, (...): half the mass times the acceleration squared (relative to free fall), so that
-        dS/da = Q."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("gibbs_function", arguments, out)
-
-    def inverse_dynamics_derivatives(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        a: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        qdd: Numbers | None = None,
-        out: Any = None,
-    ) -> tuple[Array, Array, Array]:
-        """d tau / dq, d tau / dv and d tau / da, each (..., 3, 3)."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
-        return self._evaluate("inverse_dynamics", arguments, out, wrt=("q", "v", "a"))
-
-    def forward_dynamics_derivatives(
-        self,
-        q: Numbers,
-        v: Numbers | None = None,
-        tau: Numbers | None = None,
-        *,
-        qd: Numbers | None = None,
-        out: Any = None,
-    ) -> tuple[Array, Array, Array]:
-        """da/dq, da/dv and da/dtau, each (..., 3, 3)."""
-        arguments = (q, _one_of("v", v, qd), tau)
-        return self._evaluate("forward_dynamics", arguments, out, wrt=("q", "v", "tau"))
-
     # Kinematics
-
-    def forward_kinematics(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
-        """The pose of a body, (..., 4, 4), in the base; the platform's without a name."""
-        return self._evaluate("forward_kinematics", (q,), out, frame=self.model.frame(frame))
-
-    def jacobian(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
-        """J, (..., 6, 3): velocity of the centre, which is none, then the body's angular velocity,
-        in the base's axes."""
-        return self._evaluate("jacobian", (q,), out, frame=self.model.frame(frame))
 
     def inverse_kinematics(self, q: Numbers, *, branch: str | None = None) -> LimbAngles:
         """theta and psi, (..., 3), in (-pi, pi]. ``branch`` chooses for each limb between the two
@@ -287,40 +150,16 @@ class AgileWrist:
     def direct_kinematics(self, theta: Numbers, start: Numbers) -> Array:
         """Euler angles q, (..., 3), for actuator angles theta, by Newton's method from a start near
         them, on the robot's own branch. :meth:`assemblies` lists all there are."""
-        from appell.parallel import assembly
+        from appell.parallel.assembly import direct_kinematics
 
-        angles, near = np.broadcast_arrays(_rows("theta", theta), _rows("start", start))
-        flat, begin = angles.reshape(-1, 3), near.reshape(-1, 3)
-        if not len(flat):
-            return np.zeros(angles.shape)
-        R, left = assembly.closed(
-            self.model, flat, self.forward_kinematics(begin)[:, :3, :3].astype(float)
-        )
-        q = assembly.euler_angles(R, begin)
-        found = assembly.branches(self.model, flat, R)
-        for k, (rest, branch) in enumerate(zip(left, found, strict=True)):
-            where = f"direct_kinematics: theta = {flat[k].tolist()} from q = {begin[k].tolist()}"
-            if not rest < 1e-12:
-                raise InputError(
-                    f"{where}: the loops do not close, {rest:.1e} is left open; start nearer, or "
-                    "see assemblies(theta) for the poses there are."
-                )
-            if branch != self.branch:
-                raise InputError(
-                    f"{where}: the pose found, {q[k].tolist()}, is on the branch '{branch}' and "
-                    f"the robot on '{self.branch}'; start nearer, or ask with_branch('{branch}')."
-                )
-        return q.reshape(angles.shape)
+        return direct_kinematics(self.model, theta, start)
 
     def assemblies(self, theta: Numbers) -> list[Assembly]:
         """All poses that actuator angles theta, (3,), allow, at most eight, and their branches;
         the smallest Euler angles first."""
         from appell.parallel.assembly import assemblies
 
-        angles = _rows("theta", theta)
-        if angles.shape != (3,):
-            raise InputError(f"assemblies: theta has shape {angles.shape}; expected (3,).")
-        return assemblies(self.model, angles)
+        return assemblies(self.model, theta)
 
     def actuator_jacobian(self, q: Numbers, *, out: Any = None) -> Array:
         """J_act, (..., 3, 3): theta' = J_act v, and forces on the Euler angles are J_act^T tau."""
@@ -340,7 +179,7 @@ class AgileWrist:
         qdd: Numbers | None = None,
     ) -> JointMotion:
         """theta', psi', theta'' and psi''."""
-        arguments = (q, _one_of("v", v, qd), _one_of("a", a, qdd))
+        arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return JointMotion(*self._evaluate("joint_motion", arguments, None))
 
     def singularities(self, q: Numbers) -> Singularities:
@@ -372,13 +211,10 @@ class AgileWrist:
         differentiates by inputs. It gives NaN where the robot's methods refuse."""
         if target != "cpu":
             raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
-        kind = _float_kind(dtype)
+        kind = float_kind(dtype)
         by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
         recipe = recipe_for(self.model, quantity, formulation, frame, by)
-        with COMPILING:
-            if (recipe, kind) not in self._kernels:
-                self._kernels[recipe, kind] = compiled(self.model, recipe, kind)
-            return self._kernels[recipe, kind]
+        return self._made_once((recipe, kind), lambda: compiled(self.model, recipe, kind))
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest."""
@@ -395,10 +231,6 @@ class AgileWrist:
     def with_branch(self, branch: str) -> AgileWrist:
         """The same robot assembled on another branch: "+", "-", or a sign a limb."""
         return AgileWrist(replace(self.model, branch=branches(branch)))
-
-    def with_gravity(self, gravity: Sequence[float]) -> AgileWrist:
-        """The same robot in another field of gravity, m/s^2 in the base's axes."""
-        return AgileWrist(replace(self.model, gravity=gravity_field(self.name, gravity)))
 
     def with_payload(
         self,
@@ -445,64 +277,45 @@ class AgileWrist:
             return self
         return self._on_branch.setdefault(branch, self.with_branch(branch))
 
+    def _default(self, quantity: str, dtype: str) -> Kernel:
+        plain = quantity.removesuffix("_derivatives")
+        by = () if plain == quantity else quantity_named(plain).inputs
+        return self.kernel(plain, dtype=dtype, wrt=by)
+
+    def _regressor(self, friction: bool, rotors: bool) -> str:
+        self._refuse_drives(friction, rotors)
+        return "regressor"
+
     def _evaluate(
         self,
         quantity: str,
         arguments: tuple[Any, ...],
         out: Any,
-        *,
         frame: str | None = None,
         formulation: str | None = None,
-        wrt: tuple[str, ...] = (),
     ) -> Any:
-        q = arguments[0]
-        if out is None and not (frame or formulation or wrt):
-            single = self._singles.get(quantity) or self._single(quantity)
-            results = single(*arguments)
-        else:
-            if out is not None:
-                q = _kept(q, out)
-            kernel = self.kernel(
-                quantity, formulation=formulation, dtype=_kind(arguments), frame=frame, wrt=wrt
-            )
-            results = kernel(*arguments, out=out)
+        q = arguments[0] if out is None else _kept(arguments[0], out)
+        # By name, as super() takes a tenth of a call's time.
+        results = Dynamics._evaluate(self, quantity, arguments, out, frame, formulation)
         if not _finite(results):
-            self._refuse(quantity, q, _kind(arguments))
+            self._refuse(quantity, q, kind_of(arguments))
         return results
-
-    def _single(self, quantity: str) -> Callable[..., Any]:
-        """The fastest way for one state, made when first used; batches and other dtypes take the
-        general way."""
-        myself = ref(self)  # the function must not keep the robot alive that holds it
-
-        def general(*arguments: Any) -> Any:
-            robot = myself()
-            assert robot is not None
-            return robot.kernel(quantity, dtype=_kind(arguments))(*arguments)
-
-        self._singles[quantity] = self.kernel(quantity).single(general)
-        return self._singles[quantity]
 
     def _refuse(self, quantity: str, q: Any, kind: str) -> None:
         """An error that names the first pose at fault; none where NaN was given, which goes
         through."""
         at = np.asarray(q, dtype=float)
-        why = reason(self.model, quantity, at, self.singularities(at), kind)
+        plain = quantity.removesuffix("_derivatives")
+        why = reason(self.model, plain, at, self.singularities(at), kind)
         if why:
             raise InputError(f"{quantity}: {why}.")
 
 
-def _kind(arguments: tuple[Any, ...]) -> str:
-    single = all(getattr(x, "dtype", None) == np.float32 for x in arguments)
-    return "float32" if single else "float64"
-
-
 def _finite(results: Any) -> bool:
     """Whether all are numbers: a sum of squares tells it at once."""
-    if type(results) is np.ndarray and results.ndim == 1:
-        return isfinite(results.dot(results))
-    several = results if isinstance(results, tuple) else (results,)
-    return all(isfinite(np.vdot(y, y)) for y in several)
+    if isinstance(results, np.ndarray):
+        return isfinite(results.dot(results) if results.ndim == 1 else np.vdot(results, results))
+    return all(map(_finite, results)) if isinstance(results, tuple) else isfinite(results)
 
 
 def _kept(q: Any, out: Any) -> Any:
@@ -511,13 +324,3 @@ def _kept(q: Any, out: Any) -> Any:
         if isinstance(q, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(q, y):
             return q.copy()
     return q
-
-
-def _rows(name: str, given: Numbers) -> npt.NDArray[np.float64]:
-    try:
-        array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape[-1:] != (3,):
-        raise InputError(f"{name} = {given!r}: expected angles (..., 3).")
-    return array

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from appell.dynamics import Numbers
+from appell.errors import InputError
 from appell.maths.vector import Z
 from appell.model.build import as_array
 from appell.model.wrist import Wrist
@@ -20,6 +22,7 @@ from appell.model.wrist import Wrist
 Array = npt.NDArray[np.float64]
 
 _CLOSED = 1e-13  # v . w - cos alpha2, which rounding leaves
+_ACCEPTED = 1e-12
 _LARGEST_TURN = 0.5  # rad
 _ITERATIONS = 60
 _STARTS = 400
@@ -97,10 +100,36 @@ def euler_angles(R: Array, near: Array | None = None) -> Array:
     return np.where(far[0] <= far[1], *both)
 
 
-def assemblies(wrist: Wrist, theta: Array) -> list[Assembly]:
+def direct_kinematics(wrist: Wrist, theta: Numbers, start: Numbers) -> Array:
+    """Euler angles (..., 3) for actuator angles, from some near them, on the wrist's branch."""
+    angles, near = np.broadcast_arrays(_rows("theta", theta), _rows("start", start))
+    flat, begin = angles.reshape(-1, 3), near.reshape(-1, 3)
+    if not len(flat):
+        return np.zeros(angles.shape)
+    R, left = closed(wrist, flat, Rotation.from_euler("ZYX", begin).as_matrix())
+    q = euler_angles(R, begin)
+    for k, (rest, branch) in enumerate(zip(left, branches(wrist, flat, R), strict=True)):
+        where = f"direct_kinematics: theta = {flat[k].tolist()} from q = {begin[k].tolist()}"
+        if not rest < _ACCEPTED:
+            raise InputError(
+                f"{where}: the loops do not close, {rest:.1e} is left open; start nearer, or "
+                "see assemblies(theta) for the poses there are."
+            )
+        if branch != wrist.branch:
+            raise InputError(
+                f"{where}: the pose found, {q[k].tolist()}, is on the branch '{branch}' and "
+                f"the robot on '{wrist.branch}'; start nearer, or ask with_branch('{branch}')."
+            )
+    return q.reshape(angles.shape)
+
+
+def assemblies(wrist: Wrist, theta: Numbers) -> list[Assembly]:
     """All poses for one set of actuator angles (3,)."""
+    angles = _rows("theta", theta)
+    if angles.shape != (3,):
+        raise InputError(f"assemblies: theta has shape {angles.shape}; expected (3,).")
     start = Rotation.random(_STARTS, rng=np.random.default_rng(0)).as_matrix()
-    many = np.broadcast_to(theta, (_STARTS, 3))
+    many = np.broadcast_to(angles, (_STARTS, 3))
     R, left = closed(wrist, many, start)
     found: list[Array] = []
     for one in R[left < _CLOSED]:
@@ -114,3 +143,13 @@ def assemblies(wrist: Wrist, theta: Array) -> list[Assembly]:
     order = np.linalg.norm(q, axis=-1).argsort()
     signs = branches(wrist, many[: len(found)], stacked)
     return [Assembly(q[k], signs[k]) for k in order]
+
+
+def _rows(name: str, given: Numbers) -> Array:
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape[-1:] != (3,):
+        raise InputError(f"{name} = {given!r}: expected angles (..., 3).")
+    return array

@@ -1,0 +1,104 @@
+"""Robot.kernel and its options."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import appell
+from appell.model.parameters import GROUPS, with_values
+
+N = 13
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return appell.load("puma560")
+
+
+@pytest.fixture
+def states():
+    return np.random.default_rng(3).uniform(-2, 2, (3, N, 6))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formulation": "magic"}, "no formulation 'magic'; it has gibbs_lean"),
+        ({"dtype": "int32"}, "float64 and float32"),
+        ({"target": "abacus"}, "'cpu'"),
+        ({"parameters": "colour"}, "expected one of mass, com"),
+        ({"wrt": "tau"}, "inputs are q, v, a"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_known_ones(robot, options, message):
+    with pytest.raises(appell.InputError, match=message):
+        robot.kernel("inverse_dynamics", **options)
+
+
+def test_an_unknown_quantity_or_frame_is_answered_with_the_known_ones(robot):
+    with pytest.raises(appell.InputError, match="there are inverse_dynamics"):
+        robot.kernel("entropy")
+    with pytest.raises(appell.InputError, match="its frames are base, link1"):
+        robot.jacobian(np.zeros(6), frame="hand")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_parameter_given_to_a_kernel_acts_as_in_another_robot(robot, states, group):
+    kernel = robot.kernel("inverse_dynamics", parameters=group)
+    np.testing.assert_allclose(kernel(*states), robot.inverse_dynamics(*states), rtol=0, atol=1e-12)
+    own = kernel.defaults[group]
+    if group == "geometry":  # turned and moved, still a rotation
+        changed = own.reshape(6, 3, 4).copy()
+        turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
+        changed[..., :3] = changed[..., :3] @ turn
+        changed[..., 3] += 0.1
+        changed = changed.reshape(6, 12)
+    else:
+        changed = own * 1.3 + 0.01
+    other = appell.Robot(with_values(robot.model, {group: changed.tolist()}))
+    expected = other.inverse_dynamics(*states)
+    assert np.abs(expected - robot.inverse_dynamics(*states)).max() > 1e-3
+    np.testing.assert_allclose(kernel(*states, changed), expected, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(kernel(*states, **{group: changed}), kernel(*states, changed))
+
+
+def test_parameters_have_batches_of_their_own(robot, states):
+    kernel = robot.kernel("gravity", parameters=("mass", "gravity"))
+    fields = np.array([[0, 0, -9.81], [0, 0, -1.62], [0, 0, 0]])
+    g = kernel(states[0][:, None], gravity=fields)
+    assert g.shape == (N, 3, 6)
+    np.testing.assert_allclose(g[:, 0], robot.gravity(states[0]), atol=1e-12)
+    np.testing.assert_allclose(g[:, 2], 0, atol=1e-12)
+
+
+def test_a_kernel_says_what_it_takes(robot):
+    kernel = robot.kernel("inverse_dynamics", parameters="gravity")
+    with pytest.raises(appell.InputError, match="v, a missing"):
+        kernel(np.zeros(6))
+    with pytest.raises(appell.InputError, match="wind is unknown"):
+        kernel(*np.zeros((3, 6)), wind=0)
+    with pytest.raises(appell.InputError, match="got 5"):
+        kernel(*np.zeros((3, 6)), [0, 0, 0], 1)
+    assert "gravity[3]" in repr(kernel)
+
+
+def test_derivatives_by_recording_agree_with_the_analytic_ones(robot, states):
+    by_recording = robot.kernel("inverse_dynamics", wrt=("q", "v", "a"))(*states)
+    analytic = robot.inverse_dynamics_derivatives(*states)
+    for x, y in zip(by_recording, analytic, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-11)
+
+
+def test_defaults_of_a_kernel_cannot_be_changed_by_accident(robot):
+    kernel = robot.kernel("gravity", parameters="mass")
+    with pytest.raises(ValueError, match="read-only"):
+        kernel.defaults["mass"][:] = 0
+
+
+def test_kernels_travel_by_pickle(robot, states):
+    kernel = robot.kernel("inverse_dynamics", dtype="float32", regroup=False)
+    again = pickle.loads(pickle.dumps(kernel))
+    np.testing.assert_array_equal(again(*states), kernel(*states))
