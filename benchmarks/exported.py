@@ -41,12 +41,11 @@ def stepping(law: Any, states: list[Any], calls: int) -> Callable[[], None] | No
         often = ctypes.CDLL(str(library)).often
     arrays = [np.ascontiguousarray(x) for x in states]
     tau = np.empty(law.robot.nv)
-    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, tau)]
+    pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (*arrays, tau)]  # which keep them
 
     def job() -> None:
         often(*pointers, calls)
 
-    job.arrays = (*arrays, tau)  # type: ignore[attr-defined]  # kept while they are pointed to
     job()
     np.testing.assert_array_equal(tau, law.kernel()(*arrays))
     return job

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import pairwise
 from time import perf_counter
 
 
@@ -25,8 +26,8 @@ def first_call(quantity: str, joints: str | None = None) -> dict[str, float]:
     marks.append(perf_counter())
     getattr(robot, quantity)(*[[0.1] * robot.nv] * 3)
     marks.append(perf_counter())
-    steps = zip(("import", "load", "call"), marks, marks[1:])  # noqa: B905
-    seconds = {name: end - start for name, start, end in steps}
+    steps = zip(("import", "load", "call"), pairwise(marks), strict=True)
+    seconds = {name: end - start for name, (start, end) in steps}
     return seconds | {"kernel": robot.kernel(quantity).seconds_to_compile}
 
 

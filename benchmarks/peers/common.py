@@ -16,7 +16,7 @@ Run = Callable[[], Any]
 Read = Callable[[Any], Any]
 
 
-class Absent(Exception):  # noqa: N818
+class Absent(Exception):
     """Why a peer does not take part."""
 
 

@@ -156,7 +156,7 @@ def _compact(results: dict[str, Any]) -> str:
 
     def cell(peer: str, entry: dict[str, Any]) -> str:
         if outcome(entry):
-            return "–"  # noqa: RUF001
+            return "–"
         shown = seconds(entry["seconds"]["median"])
         return f"**{shown}**" if peer == OURS else f"{shown} ({times(entry['ratio'])})"
 
@@ -199,7 +199,7 @@ def _peers_by_cases(
 
 def _cell(peer: str, entry: dict[str, Any] | None) -> str:
     if entry is None or outcome(entry):
-        return "–"  # noqa: RUF001
+        return "–"
     shown = " ".join(seconds_with_quartiles(entry["seconds"]))
     ratio = f"{times(entry['ratio'])} {quartiles(entry['ratio'])}"
     return f"**{shown}**" if peer == OURS else f"{shown}<br>{ratio}"

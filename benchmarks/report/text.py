@@ -26,7 +26,7 @@ def quartiles(x: Spread) -> str:
 
 
 def times(x: Spread) -> str:
-    return f"{figures(x['median'])}×"  # noqa: RUF001
+    return f"{figures(x['median'])}×"
 
 
 def rate(x: float) -> str:

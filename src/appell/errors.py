@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class AppellError(Exception):
     """Anything Appell refuses to do."""
@@ -13,3 +17,16 @@ class ModelError(AppellError, ValueError):
 
 class InputError(AppellError, ValueError):
     """An argument of the wrong shape, kind or name."""
+
+
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """What the system says against reading a file, as an InputError."""
+    if Path(path).is_dir():
+        raise InputError(f"{path}: this is a folder; expected a file.")
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -215,6 +216,14 @@ def test_what_cannot_be_closed_is_refused(four_bar):
         Loop("distance", "crank", "rocker")
     with pytest.raises(appell.InputError, match="expected no length"):
         Loop("revolute", "crank", "rocker", length=1.0)
+    with pytest.raises(appell.InputError, match="length = True; expected a positive length"):
+        Loop("distance", "crank", "rocker", length=True)
+    with pytest.raises(appell.InputError, match=r"kind = 3; expected one of fixed"):
+        Loop(3, 4)
+    with pytest.raises(appell.InputError, match="b = ''; expected a link's name or a Place"):
+        Loop("revolute", "crank")
+    with pytest.raises(appell.InputError, match="name = 3; expected a text"):
+        Loop("revolute", "crank", "rocker", name=3)
     with pytest.raises(appell.InputError, match="either axis or rpy"):
         Place("crank", axis=(0, 0, 1), rpy=(1, 0, 0))
     with pytest.raises(appell.InputError, match="expected a list of 1"):
@@ -262,6 +271,30 @@ def test_arguments_of_the_wrong_kind_are_explained():
     robot = appell.load("four_bar")
     with pytest.raises(appell.InputError, match="expected finite numbers"):
         robot.assemble(fixed={"crank": float("nan")})
+
+
+def geared():
+    """A robot whose speeds alone are bound, so that nothing can be open."""
+    gear = Custom(lambda q, v: [v[1] - v[0]])
+    return appell.close(appell.load("two_link"), [gear], independent=["joint1"])
+
+
+@pytest.mark.parametrize("make", [partial(appell.load, "four_bar"), geared])
+def test_coordinates_that_are_none_have_no_closure(make):
+    robot = make()
+    for given, words in [
+        ("x", "q has dtype <U1; expected real numbers"),
+        ([[1.0, 2.0], [3.0]], "q is ragged"),
+        ({}, "q has dtype object"),
+        (None, "q is missing"),
+        ([1j] * robot.nq, "take its real part"),
+        ([1.0], r"q has shape \(1,\); expected \(\.\.\., "),
+    ]:
+        with pytest.raises(appell.InputError, match=words):
+            robot.closure(given)
+    q, _ = robot.random_states(2)
+    assert np.abs(robot.closure(q.tolist())).max(initial=0.0) < 1e-9
+    assert robot.closure(np.float32(q)).shape == robot.closure(q).shape
 
 
 def test_speeds_that_describe_only_a_singular_configuration_are_refused():

@@ -248,7 +248,7 @@ def test_a_law_says_what_it_is():
 def test_a_law_is_frozen_and_can_be_pickled():
     law = TrackingIntegral(CHAIN, ki=7.0)
     with pytest.raises(AttributeError):
-        law.ki = 8.0  # type: ignore[misc]
+        law.ki = 8.0
     with pytest.raises(ValueError, match="read-only"):
         law.ki[0] = 8.0
     states = [row[0] for row in arguments(law)][:6]

@@ -42,6 +42,11 @@ def test_object_code(command, tmp_path):
     assert result.exit_code == 0, result.output
     code = tmp_path / "two_link_inverse_dynamics" / "two_link_inverse_dynamics.o"
     assert code.read_bytes()[:4] == b"\x7fELF"
+    readme = (code.parent / "README.md").read_text()
+    assert "`make two_link_inverse_dynamics_test` compiles a self-test for cortex-m7" in readme
+    makefile = (code.parent / "Makefile").read_text()
+    assert "CC = arm-none-eabi-gcc -mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard" in makefile
+    assert "@" not in (readme + makefile).replace("-o $@", "")
 
 
 def test_without_a_compiler_there_is_no_time(command, monkeypatch):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
+import shutil
+import subprocess
 
 import capstone
 import numpy as np
@@ -120,6 +123,23 @@ def test_code_for_x86_64_runs_here(objects, tmp_path):
     library = shared(tmp_path / "empty.c", others=(made.folder / "f.o",))
     inputs = states(kernel, 1000)
     same_bits(Compiled(library, "f", kernel)(*inputs)[0], results(kernel, inputs)[0])
+
+
+def test_the_self_test_of_an_object_is_made_and_can_fail(objects, tmp_path):
+    _, made = objects("x86-64", "float64")
+    shutil.copytree(made.folder, tmp_path, dirs_exist_ok=True)
+    make = ["make", "-C", str(tmp_path), "test"]
+    done = subprocess.run(make, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "at most 0 units in the last place" in done.stdout
+    test = tmp_path / "f_test.c"
+    first = r"(expected_tau\[\d+\]\[\d+\] = \{\s*\{)"
+    wrong, changed = re.subn(first, r"\g<1>1.0 + ", test.read_text())
+    assert changed == 1
+    test.write_text(wrong)
+    failed = subprocess.run(make, capture_output=True, text=True, check=False)
+    assert failed.returncode != 0
+    assert "state 0, tau[0]" in failed.stdout
 
 
 def test_constants_go_with_the_code(objects):

@@ -76,7 +76,15 @@ def test_what_cannot_be_fitted_is_one_message(command):
         (("fit", "two_link", "none.csv"), "none.csv: there is no such file"),
         (("fit", "two_link", "data.csv"), "look like degrees"),
         (("fit", "two_link", "data.csv", "--unit", "q"), "expected a signal and its unit"),
-        (("excite", "two_link", "--kind", "saw"), "expected 'fourier' or 'spline'"),
+        (
+            ("fit", "two_link", "none.csv", "--method", "magic"),  # before any file is read
+            "--method = 'magic'; expected one of qr, svd",
+        ),
+        (
+            ("excite", "two_link", "--kind", "saw"),
+            "--kind = 'saw'; expected one of fourier, spline",
+        ),
+        (("excite", "two_link", "--criterion", "x"), "expected one of condition, d_optimal"),
     ):
         done = command(*words)
         assert done.exit_code == 2

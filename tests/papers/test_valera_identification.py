@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import appell.papers.valera2003  # noqa: F401
 from appell import papers
+from appell.papers import valera2003
 from appell.papers import valera2003_identification as paper
 
 
@@ -46,7 +46,7 @@ def test_the_reproduction_has_the_section(monkeypatch):
     others = SimpleNamespace(tables=list, pictures=lambda: [None], picture=lambda: None)
     for name in ("valera2003_control", "valera2003_rig"):
         monkeypatch.setattr(papers, name, others, raising=False)
-    titles = [table.title for table in papers.valera2003.document().tables]
+    titles = [table.title for table in valera2003.document().tables]
     assert paper.tables()[0].title in titles
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+import re
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
-from rigs import END, PUMA, START, ready, sound
+from rigs import END, PUMA, START, law, ready, sound
 from typer.testing import CliRunner
 
 from appell.cli import app
 from appell.cli.control_view import print_report, table_of
 from appell.control.rig import read_log
 from appell.control.rig.campaign import campaign, outcome_line, outcomes_in
-from appell.control.rig.faults import KINDS
+from appell.control.rig.faults import KINDS, Fault
+from appell.control.rig.lockstep import Lockstep
+from appell.control.rig.mission import Yield
 from appell.control.rig.motions import read_motion, write_motion
 from appell.control.rig.running import start
-from appell.control.rig.teach import Lesson
+from appell.control.rig.teach import Lesson, teach_in_lockstep, yielding
 from appell.errors import InputError
 
 
@@ -79,9 +86,16 @@ def test_a_fault_that_comes_too_late_is_told(command):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--to", "1,2"], "6 numbers"),
+        (["--to", "1,2"], "6 numbers, in degrees, such as 0,-45,60,0,30,0."),
+        (["--robot", "two_link", "--to", "1,2,3"], "2 numbers, in degrees, such as 0,-45."),
         (["--to", "5,-40,65,5,35,5", "--law", "magic"], "tracking-integral"),
-        (["--to", "5,-40,65,5,35,5", "--fault", "fire@3"], "stuck"),
+        (
+            ["--to", "5,-40,65,5,35,5", "--fault", "fire@3"],
+            "dead controller, disk full. Write it like 'stuck@1500,joint=2'.",
+        ),
+        (["--to", "5,-40,65,5,35,5", "--fault", "hot@soon"], "cycle = 'soon'; expected a whole"),
+        (["--to", "5,-40,65,5,35,5", "--fault", "hot@1,arm=2"], "'arm' is unknown; expected one"),
+        (["--to", "5,-40,65,5,35,5", "--fault", "hot@1,joint=7"], "'7': there are joints 1 to 6"),
         (["--to", "5,-40,65,5,35,5", "--channel", "post"], "lockstep"),
         (["--to", "175,-40,65,5,35,5"], "joint 1"),
         (["--to", "5,-40,65,5,35,5", "--machine", "os:path"], "expected a rig.Machine"),
@@ -121,6 +135,33 @@ def test_ones_own_machine_is_found_by_its_name(command, tmp_path):
         wrong = command("move", "--to", "5,-40,65,5,35,5", "--hardware", name)
         assert wrong.exit_code == 2
         assert "module:name" in wrong.stderr
+
+
+@pytest.mark.parametrize("channel", ["lockstep", "shm"])
+def test_ones_own_machine_takes_no_simulated_faults(command, tmp_path, channel):
+    (tmp_path / "my_machine.py").write_text(DRIVER)
+    move = ["move", "--to", "5,-40,65,5,35,5", "--duration", 0.5, "--channel", channel]
+    own = [*move, "--hardware", "my_machine:driver", "--log", "own.mcap"]
+    refused = command(*own, "--fault", "disk-full@900", "--fault", "stuck@900,joint=2")
+    assert refused.exit_code == 2
+    assert "fault 'stuck': a machine of one's own takes no faults but" in refused.stderr
+    assert not (tmp_path / "own.mcap").exists()
+
+
+def test_a_disk_may_be_full_with_ones_own_machine(command, tmp_path):
+    """That of the controller's process; one in lock step is this process, which must not die."""
+    (tmp_path / "my_machine.py").write_text(DRIVER)
+    move = ["move", "--to", "5,-40,65,5,35,5", "--channel", "lockstep"]
+    own = [*move, "--hardware", "my_machine:driver"]
+    full = command(*own, "--log", "full.mcap", "--fault", "disk-full@900")
+    assert full.exit_code == 1, full.output
+    assert "FAULT: log: No space left on device" in full.output
+    assert len(read_log(tmp_path / "full.mcap")) == 899
+    assert "but disk full;" in command(*own, "--fault", "dead-controller@900").stderr
+    made = partial(Path, "never called")
+    assert ready(hardware=made, faults=[Fault("dead controller", 900)]).faults
+    with pytest.raises(InputError, match="but dead controller and disk full;"):
+        ready(hardware=made, faults=[Fault("slip", 900, size=20)])
 
 
 IMPATIENT = """
@@ -175,6 +216,64 @@ def test_a_slip_of_the_pen_does_not_end_a_lesson(command, tmp_path):
     assert len(np.loadtxt(tmp_path / "poses.csv", delimiter=",", skiprows=1)) == 2
 
 
+def test_an_interrupt_keeps_what_was_taught(command, tmp_path, monkeypatch):
+    hear = Lesson.hear
+
+    def interrupted(lesson, line, q):
+        if line == "Ctrl-C\n":
+            raise KeyboardInterrupt
+        hear(lesson, line, q)
+
+    monkeypatch.setattr(Lesson, "hear", interrupted)
+    said = "1 +4\nmark\n2 +4\nmark\nCtrl-C\n3 +4\nmark\nend\n"
+    result = command("teach", "a.csv", "--channel", "lockstep", "--log", "a.mcap", input=said)
+    assert result.exit_code == 130, result.output
+    assert "STOP: interrupted" in result.output
+    assert len(np.loadtxt(tmp_path / "a.csv", delimiter=",", skiprows=1)) == 2
+    assert read_log(tmp_path / "a.mcap").complete
+    moved = command("teach", "b.csv", "--motion", "--channel", "lockstep", input="1 +4\nCtrl-C\n")
+    assert moved.exit_code == 130
+    motion = read_motion(tmp_path / "b.csv", 6)
+    assert np.degrees(motion.end[0] - motion.start[0]) == pytest.approx(4, abs=1)
+    few = command("teach", "c.csv", "--channel", "lockstep", input="mark\nCtrl-C\n")
+    assert few.exit_code == 130
+    assert not (tmp_path / "c.csv").exists()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupt_within_a_cycle_ends_a_lesson_and_a_second_one_the_run(monkeypatch, times):
+    read, pressed, marked = Lockstep.read, [], []
+
+    def interrupted(machine, timeout=0.0):
+        if len(marked) == 2 and len(pressed) < times:
+            pressed.append(machine.rig.cycle)
+            raise KeyboardInterrupt
+        return read(machine, timeout)
+
+    def lines():
+        for _ in range(2):
+            yield "mark"
+            marked.append(True)
+        yield "1 +4"
+        yield "mark"
+
+    monkeypatch.setattr(Lockstep, "read", interrupted)
+    lesson = ready(trajectory=Yield(6, yielding(law().robot)))
+    if times == 2:
+        with pytest.raises(KeyboardInterrupt):
+            teach_in_lockstep(lesson, lines(), pytest.fail)
+        return
+    report, marks = teach_in_lockstep(lesson, lines(), pytest.fail)
+    assert (report.reason, len(marks)) == ("interrupted", 2)
+    assert report.plant["safe"]
+
+
+def test_what_is_taught_has_a_place_before_it_is(command):
+    result = command("teach", "no/such/folder.csv", "--channel", "lockstep", input="end\n")
+    assert result.exit_code == 2
+    assert "there is no folder no/such for folder.csv" in result.stderr
+
+
 def test_teach_keeps_a_whole_motion(command, tmp_path):
     result = command("teach", "m.csv", "--motion", "--channel", "lockstep", input="3 -5\nend\n")
     assert result.exit_code == 0, result.output
@@ -223,8 +322,27 @@ def test_a_file_that_is_no_motion_is_refused(tmp_path, text, words):
     with pytest.raises(InputError, match=words):
         read_motion(path, 6)
     (tmp_path / "bad.npz").write_bytes(text.encode())
-    with pytest.raises((InputError, OSError)):
+    with pytest.raises(InputError, match=r"bad.npz: .*; expected an npz file"):
         read_motion(tmp_path / "bad.npz", 6)
+
+
+@pytest.mark.parametrize("name", ["missing.mcap", "missing.csv", "missing.npz", "folder"])
+def test_a_file_that_cannot_be_read_is_named(command, tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    result = command("show" if name.endswith("mcap") else "follow", name)
+    assert result.exit_code == 2
+    why = "this is a folder; expected a file" if name == "folder" else "there is no such file"
+    assert result.stderr == f"error: {name}: {why}.\n"
+
+
+def test_the_systems_reason_is_told(tmp_path, monkeypatch):
+    def denied(*arguments):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "a.mcap")
+
+    (tmp_path / "a.mcap").touch()
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(InputError, match=r"a\.mcap: cannot be read: Permission denied"):
+        read_log(tmp_path / "a.mcap")
 
 
 def test_the_first_line_of_a_motion_names_its_columns(tmp_path):
@@ -321,3 +439,14 @@ def test_a_report_can_be_drawn():
 def test_what_cannot_go_to_another_process_is_refused():
     with pytest.raises(InputError, match="picklable"), start(ready(hardware=lambda: None)):
         pass
+
+
+def test_a_soak_shows_how_late_cycles_were_and_what_the_machine_allows(command, monkeypatch):
+    """On a busy machine it may end in a fault, and rightly; it is measured all the same."""
+    monkeypatch.setattr("appell.cli.control_trials._EMPTY", 0.2)
+    result = command("soak", "--minutes", 0.01, "--quiet")
+    assert result.exit_code in (0, 1), result.output
+    assert re.search(r"\d % of cycles more than half a period late or left out", result.output)
+    empty = re.search(r"Of a loop that does nothing, for .* s before it: ([\d.]+) %", result.output)
+    assert 0 <= float(empty[1]) <= 100
+    assert "complete" in result.output

@@ -245,7 +245,7 @@ def test_faults_as_text():
     assert (short.kind, short.size, short.duration) == ("late readings", 4.0, 30)
     assert fault_of('{"kind": "hot", "cycle": 5}').duration == FOREVER
     for text in ("fire@3", "stuck@x", "stuck@1,leg=2", "{}", "hot@1,joint=0", "hot@1,joint=7"):
-        with pytest.raises(InputError, match="expected such as"):
+        with pytest.raises(InputError, match=r"[^.]\. Write it like 'stuck@1500,joint=2'\.$"):
             fault_option(text, names)
     with pytest.raises(InputError, match="joints 0 to 5"):
         run(faults=[Fault("hot", 1, joint=6)])

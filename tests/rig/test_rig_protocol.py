@@ -29,7 +29,10 @@ code = st.integers(0, 4095)
 @st.composite
 def readings(draw, n=None):
     n = n or draw(st.integers(1, 32))
-    many = lambda x: np.array(draw(st.lists(x, min_size=n, max_size=n)))  # noqa: E731
+
+    def many(x):
+        return np.array(draw(st.lists(x, min_size=n, max_size=n)))
+
     return Reading(
         draw(whole),
         draw(st.integers(-(2**63), 2**63 - 1)),

@@ -12,7 +12,7 @@ from simulated_robots import G, point_mass
 
 import appell
 from appell.errors import InputError
-from appell.simulation import load_run
+from appell.simulation import flight, load_run
 from appell.walls import Circle, Plane
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +111,34 @@ def test_too_many_impacts_stop_the_run_with_its_data():
     assert "max_impacts = 20" in run.stopped
     assert len(run.impacts) == 21
     assert run.t[-1] == run.impacts[-1].time
+
+
+def shaken(rate, until):
+    """2 kg that 3 N of dry friction hold, under a force of 5 N at so many Hz: each half period it
+    starts to slide where the force is 3 N, and stops."""
+    ball = point_mass(gravity=(0, 0, 0), coulomb=3.0)
+
+    def law(t, q, v):
+        return np.array([5.0 * np.sin(2 * np.pi * rate * t), 0.0])
+
+    return appell.simulate(
+        ball, [0, 0], until=until, friction=True, torque=law, rtol=1e-6, atol=1e-9
+    )
+
+
+def test_changes_without_end_stop_the_run_with_its_data(monkeypatch):
+    whole = shaken(1000, until=6e-3)
+    assert whole.stopped is None
+    monkeypatch.setattr(flight, "_CHANGES", 20)
+    run = shaken(1000, until=6e-3)
+    assert "changed between rest and motion 20 times in 0.01 s" in run.stopped
+    assert f"at {run.t[-1]:.6g} s" in run.stopped
+    start = 1e-3 * np.arcsin(0.6) / (2 * np.pi)
+    assert start < run.t[-1] <= start + 5e-3  # by rounding, a stop may be several changes
+    for name in ("t", "q", "v", "tau", "energy"):
+        kept = getattr(run, name)
+        np.testing.assert_array_equal(kept, getattr(whole, name)[: len(kept)])
+    assert shaken(10, until=0.6).stopped is None  # as many changes, but in more time
 
 
 def test_progress_and_a_picture(capsys):

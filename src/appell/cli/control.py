@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,7 +163,8 @@ def _degrees(text: str, n: int) -> Any:
     except ValueError:
         numbers = []
     if len(numbers) != n:
-        raise InputError(f"'{text}': expected {n} numbers, in degrees, such as {HOME}.")
+        such = ",".join(islice(cycle(HOME.split(",")), n))
+        raise InputError(f"'{text}': expected {n} numbers, in degrees, such as {such}.")
     return np.radians(numbers)
 
 

@@ -58,6 +58,8 @@ def teach(
 
     if file.exists():
         raise InputError(f"{file} is there already; what was taught is never overwritten.")
+    if not file.absolute().parent.is_dir():
+        raise InputError(f"there is no folder {file.parent} for {file.name}.")
     law = _law(robot, "tracking-integral")
     start = _degrees(wakes or _home(law), law.robot.nv)
     led = Yield(law.robot.nv, lessons.yielding(law.robot))
@@ -70,7 +72,8 @@ def teach(
         )
     else:
         report, marks = _in_real_time(ready, live)
-    if report.ok or (report.interrupted and len(marks) > 1):
+    enough = (report.following.sum() if motion else len(marks)) > 1
+    if report.ok or (report.interrupted and enough):
         t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
         write_motion(file, t, q)
         typer.echo(f"Written: {file}, {len(t)} positions")

@@ -59,7 +59,8 @@ def excite(
 ) -> None:
     """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
     from appell import identify as identification
-    from appell.identify.checks import refuse_no_tree
+    from appell.identify.checks import named, refuse_no_tree
+    from appell.identify.excitation import CRITERIA, KINDS
     from appell.library import load
     from appell.show.figures import require_matplotlib
     from appell.show.folder import document_files, new_folder, write_files
@@ -75,8 +76,8 @@ def excite(
             arm,
             duration=duration,
             harmonics=harmonics,
-            kind=kind,  # type: ignore[arg-type]
-            criterion=criterion,  # type: ignore[arg-type]
+            kind=named("--kind", kind, KINDS),
+            criterion=named("--criterion", criterion, CRITERIA),
             acceleration=acceleration,
             **limits,
             friction=friction,
@@ -123,6 +124,8 @@ def fit(
     as it was, or not at all; the files are written all the same.
     """
     from appell import identify as identification
+    from appell.identify.checks import named
+    from appell.identify.fitting import METHODS
     from appell.library import load
     from appell.show.figures import require_matplotlib
     from appell.show.folder import document_files, refuse_file, write_files
@@ -130,6 +133,7 @@ def fit(
 
     require_matplotlib()
     refuse_file(output)
+    methods = [named("--method", name, METHODS) for name in method or ["sdp"]]
     arm = load(robot)
     units = _units(unit)
     options: dict[str, Any] = {"units": units, "cutoff": cutoff, "resample": resample}
@@ -140,9 +144,9 @@ def fit(
         used, held_out = used.split()
     else:
         held_out = identification.observe(arm, validate, **options)
-    fits = {
-        name: identification.fit(arm, *used.states, method=name, friction=friction)  # type: ignore[arg-type]
-        for name in method or ["sdp"]
+    fits: dict[str, Fit] = {
+        name: identification.fit(arm, *used.states, method=name, friction=friction)
+        for name in methods
     }
     validations = {name: identification.validate(x, held_out) for name, x in fits.items()}
     document = fit_document(fits, validations)

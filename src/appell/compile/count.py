@@ -76,7 +76,6 @@ class Counted:
     """A scalar without a value, which tells its tally what is done to it."""
 
     __slots__ = ("tally", "varies")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, tally: Tally, varies: bool) -> None:
         self.tally, self.varies = tally, varies

@@ -24,7 +24,6 @@ class Recorded:
     """
 
     __slots__ = ("sx",)
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, sx: casadi.SX) -> None:
         self.sx = sx

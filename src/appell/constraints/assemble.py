@@ -46,16 +46,14 @@ class Assembly:
 
     def opening(self, q: Any) -> Array:
         """How far each row is from closed, (..., rows)."""
-        q = np.asarray(q, dtype=float)
         if not sum(c.closures for c in self.mechanism.constraints):
-            return np.zeros((*q.shape[:-1], 0))
+            return np.zeros((*self.rows(q).shape[:-2], 0))
         return self._kernel("closure")(q)
 
     def rows(self, q: Any) -> Array:
         """J, (..., rows, joints)."""
-        q = np.asarray(q, dtype=float)
         if not self.mechanism.constraints:
-            return np.zeros((*q.shape[:-1], 0, self.model.nv))
+            return np.zeros((*np.shape(q)[:-1], 0, self.model.nv))
         return self._kernel("constraint_jacobian")(q)
 
     def is_closed(self, q: Array) -> bool:

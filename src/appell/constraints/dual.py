@@ -17,7 +17,6 @@ class Dual:
 
     __slots__ = ("rate", "value")
     __array_ufunc__ = None  # a NumPy array on the left leaves the operation to this class
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Scalar, rate: Scalar = 0) -> None:
         self.value, self.rate = value, rate

@@ -56,8 +56,8 @@ class Loop:
     """
 
     kind: Kind
-    a: str | Place
-    b: str | Place
+    a: str | Place = ""
+    b: str | Place = ""
     length: float | None = None
     name: str = ""
 
@@ -67,9 +67,14 @@ class Loop:
             raise InputError(f"loop kind = {self.kind!r}; expected one of {known}.")
         for side in ("a", "b"):
             given = getattr(self, side)
-            if not isinstance(given, str | Place):
-                raise InputError(f"loop: {side} = {given!r}; expected a link's name or a Place.")
+            if not isinstance(given, str | Place) or not given:
+                raise InputError(
+                    f"loop: {side} = {given!r}; expected a link's name or a Place, such as in "
+                    "Loop('revolute', 'coupler', 'rocker')."
+                )
             object.__setattr__(self, side, placed(given))
+        if not isinstance(self.name, str):
+            raise InputError(f"loop: name = {self.name!r}; expected a text.")
         if not self.name:
             object.__setattr__(self, "name", f"{_link(self.a)} to {_link(self.b)}")
         if (self.length is None) == (self.kind == "distance") or not _length(self.length):
@@ -156,4 +161,6 @@ def _link(place: str | Place) -> str:
 
 
 def _length(x: float | None) -> bool:
-    return x is None or (isinstance(x, int | float) and isfinite(x) and x > 0)
+    if x is None:
+        return True
+    return isinstance(x, int | float) and not isinstance(x, bool) and isfinite(x) and x > 0

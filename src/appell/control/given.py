@@ -21,28 +21,36 @@ def number(what: str, x: Any) -> float:
     return value
 
 
-def positions(what: str, x: Any, axes: int | None = 1, n: int | None = None) -> Array:
+def positions(
+    what: str, x: Any, axes: int | None = 1, n: int | None = None, ndmin: int = 0
+) -> Array:
     """Finite numbers with so many axes (any without), the last one of n joints; or one number
     where any will do."""
     try:
-        q = np.array(x, dtype=float)
+        q = np.array(x, dtype=float, ndmin=ndmin)
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected real numbers.") from None
+    if not np.isfinite(q).all():
+        held = "None" if holds_none(x) else "NaN or infinity"
+        raise InputError(f"{what} holds {held}; expected finite numbers.")
     if axes is None:
         if q.shape not in ((), (n,)):
             raise InputError(f"{what} has shape {q.shape}; expected a number, or {n} numbers.")
     elif q.ndim != axes or q.size == 0:
         wanted = "(joints,)" if axes == 1 else "(points, joints)"
         raise InputError(f"{what} has shape {q.shape}; expected {wanted}.")
-    if not np.isfinite(q).all():
-        raise InputError(f"{what} holds NaN or infinity; expected finite numbers.")
     return q
+
+
+def holds_none(x: Any) -> bool:
+    """Whether a NaN that NumPy found is a None, which it takes for one."""
+    return None in np.asarray(x, dtype=object).ravel().tolist()
 
 
 def ends(what: str, q0: Any, q1: Any) -> tuple[Array, Array]:
     """Two positions of the same joints; a number is one joint's."""
-    start = positions(f"{what}: q0", np.atleast_1d(q0))
-    end = positions(f"{what}: q1", np.atleast_1d(q1))
+    start = positions(f"{what}: q0", q0, ndmin=1)
+    end = positions(f"{what}: q1", q1, ndmin=1)
     if start.shape != end.shape:
         raise InputError(
             f"{what}: q0 has {len(start)} joints and q1 {len(end)}; expected as many in both."

@@ -33,7 +33,7 @@ def _weights(h: float) -> list[Array]:
     return [np.concatenate([[1.0], h * row[:k]]) for k, row in enumerate(rows, start=1)]
 
 
-class Lost(Exception):  # noqa: N818
+class Lost(Exception):
     """The motion cannot be followed any further; its message says why."""
 
 

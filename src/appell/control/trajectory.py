@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.given import holds_none
 from appell.control.piecewise import Piecewise
 from appell.errors import InputError
 from appell.robot import Array
@@ -21,7 +22,11 @@ class Trajectory:
     """
 
     kind: str
-    duration: float
+
+    @property
+    def duration(self) -> float:
+        """How long it lasts, s."""
+        raise NotImplementedError
 
     @property
     def n(self) -> int:
@@ -82,7 +87,7 @@ class Timed(Trajectory):
         return self.path.n
 
     @property
-    def duration(self) -> float:  # type: ignore[override]
+    def duration(self) -> float:
         return self.law.length
 
     def _at(self, t: Array) -> State:
@@ -105,7 +110,7 @@ class Joined(Trajectory):
         return self.parts[0].n
 
     @property
-    def duration(self) -> float:  # type: ignore[override]
+    def duration(self) -> float:
         return float(sum(part.duration for part in self.parts))
 
     def _at(self, t: Array) -> State:
@@ -125,7 +130,8 @@ def times(what: str, t: Any) -> Array:
     except (TypeError, ValueError):
         raise InputError(f"{what}: expected times in s, one or an array.") from None
     if np.isnan(x).any():
-        raise InputError(f"{what} holds NaN; expected times in s.")
+        held = "None" if holds_none(t) else "NaN"
+        raise InputError(f"{what} holds {held}; expected times in s.")
     return x
 
 

@@ -41,7 +41,7 @@ class Pair(NamedTuple):
     linear: Vector
     angular: Vector
 
-    def __add__(self, other: Pair) -> Pair:  # type: ignore[override]
+    def __add__(self, other: Pair) -> Pair:
         return Pair(self.linear + other.linear, self.angular + other.angular)
 
     def __matmul__(self, other: Pair) -> Scalar:

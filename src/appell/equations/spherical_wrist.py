@@ -57,7 +57,7 @@ class Planar(NamedTuple):
     k: Scalar
     e: Scalar
 
-    def __add__(self, other: Planar) -> Planar:  # type: ignore[override]
+    def __add__(self, other: Planar) -> Planar:
         return Planar(self.k + other.k, self.e + other.e)
 
     def __sub__(self, other: Planar) -> Planar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,11 +57,18 @@ def c(
         f"{of.name}.c": _source(of, body),
         f"{of.name}_test.c": selftest(of, seed),
     }
-    for guide in ("Makefile", "README.md"):
-        files[guide] = template(guide).replace("@NAME@", of.name)
+    files |= guides("README.md", {"NAME": of.name, "CODE": f"{of.name}.c", "COMPILER": ""})
     return Exported(
         of.name, of.dtype, "c", place, write(place, of.name, files), of.operations, body.stack
     )  # fmt: skip
+
+
+def guides(readme: str, told: Mapping[str, str]) -> dict[str, str]:
+    """How to build the self-test: a Makefile, and a README from a template."""
+    texts = {"Makefile": template("Makefile"), "README.md": template(readme)}
+    for key, value in told.items():
+        texts = {name: text.replace(f"@{key}@", value) for name, text in texts.items()}
+    return texts
 
 
 def _source(of: Subject, body: Body) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from appell.compile.llvm import emit_function
 from appell.errors import InputError
 from appell.export.body import LENGTH, Body
-from appell.export.code import Exported
+from appell.export.code import Exported, guides
 from appell.export.elf import is_elf, undefined
 from appell.export.folder import place_of, write
 from appell.export.header import header
@@ -33,7 +33,8 @@ def object_code(
     seed: int = 0,
     **options: Any,
 ) -> Exported:
-    """Write a robot's equation, a law or a kernel as object code (ELF) with header and self-test.
+    """Write a robot's equation, a law or a kernel as object code (ELF) with header, self-test and
+    Makefile.
 
     ``target`` is "aarch64", "cortex-m7", "riscv64", "riscv32", "x86-64", or an LLVM triple, with
     ``cpu``, ``features`` and ``abi`` as LLVM names them. No compiler is needed. The code refers to
@@ -59,9 +60,18 @@ def object_code(
         f"{of.name}.h": header(of, stack, made_as),
         f"{of.name}.o": code,
         f"{of.name}_test.c": selftest(of, seed),
+        **guides("object.md", _built(of.name, chosen, target)),
     }
     written = write(place, of.name, files)
     return Exported(of.name, of.dtype, target, place, written, of.operations, stack)
+
+
+def _built(name: str, target: Target, asked: str) -> dict[str, str]:
+    """What the guides say of a processor and its compiler."""
+    known = f"CC = {target.compiler}\n" if target.compiler else ""
+    by = f"`{target.compiler}`" if known else "the compiler that `make CC=...` names"
+    processor = f"{target.cpu or asked} ({target.triple})"
+    return {"NAME": name, "CODE": f"{name}.o", "COMPILER": known, "PROCESSOR": processor, "BY": by}
 
 
 def compiled(text: str, target: Target, asked: str) -> bytes:

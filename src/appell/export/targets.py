@@ -16,20 +16,30 @@ class Target(NamedTuple):
     abi: str = ""
     reloc: str = "pic"
     model: str = "small"
+    compiler: str = ""  # of C for it, with its options
 
 
 _RISCV = "+m,+a,+f,+d,+c"
 
 TARGETS = {
-    "aarch64": Target("aarch64-unknown-none-elf", "generic"),
+    "aarch64": Target(
+        "aarch64-unknown-none-elf", "generic", compiler="aarch64-linux-gnu-gcc"
+    ),
     "cortex-m7": Target(
-        "thumbv7em-unknown-none-eabihf", "cortex-m7", "+fp-armv8d16", reloc="static"
+        "thumbv7em-unknown-none-eabihf", "cortex-m7", "+fp-armv8d16", reloc="static",
+        compiler="arm-none-eabi-gcc -mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard -mthumb "
+        "--specs=rdimon.specs",  # what it prints goes to the debugger
     ),
-    "riscv64": Target("riscv64-unknown-none-elf", "generic-rv64", _RISCV, "lp64d", model="medium"),
+    "riscv64": Target(
+        "riscv64-unknown-none-elf", "generic-rv64", _RISCV, "lp64d", model="medium",
+        compiler="riscv64-linux-gnu-gcc -march=rv64gc -mabi=lp64d",
+    ),
     "riscv32": Target(
-        "riscv32-unknown-none-elf", "generic-rv32", _RISCV, "ilp32d", reloc="static", model="medium"
+        "riscv32-unknown-none-elf", "generic-rv32", _RISCV, "ilp32d", reloc="static",
+        model="medium",
+        compiler="riscv64-unknown-elf-gcc -march=rv32gc -mabi=ilp32d -mcmodel=medany",
     ),
-    "x86-64": Target("x86_64-unknown-none-elf", "x86-64-v3"),
+    "x86-64": Target("x86_64-unknown-none-elf", "x86-64-v3", compiler="cc"),
 }  # fmt: skip
 
 

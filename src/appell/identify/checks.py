@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,19 @@ from appell.identify.plausible import Signals, refuse_degrees, refuse_forces
 from appell.robot import Robot
 
 Array = npt.NDArray[np.float64]
+Name = TypeVar("Name", bound=str)
 
 _LOOKED_AT = 4096  # samples, from the start
 _FOLLOWS = 0.95  # correlation of changes with rates, in samples in the order of time
 ANYWAY = "In Python, check=False takes the data as they are."
+
+
+def named(what: str, given: str, known: Sequence[Name]) -> Name:
+    """The name that is given, if it is known."""
+    for name in known:
+        if isinstance(given, str) and given == name:
+            return name
+    raise InputError(f"{what} = {given!r}; expected one of {', '.join(known)}.")
 
 
 def refuse_no_robot(what: str, robot: Any) -> None:

@@ -19,6 +19,7 @@ from appell.control.given import number
 from appell.control.trajectory import Joined, State, Trajectory
 from appell.errors import InputError
 from appell.identify.basis import Basis, fourier, splines
+from appell.identify.checks import named
 from appell.identify.limits import Box, HalfSpace, Limits, limits
 from appell.identify.observation import Observation
 from appell.identify.within import Fitting
@@ -27,6 +28,8 @@ from appell.robot import Array, Numbers, Robot
 
 Kind = Literal["fourier", "spline"]
 Criterion = Literal["condition", "d_optimal"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 
 class Step(NamedTuple):
@@ -84,7 +87,7 @@ class Excitation(Trajectory):
         return self.x.shape[1]
 
     @property
-    def duration(self) -> float:  # type: ignore[override]
+    def duration(self) -> float:
         return self.basis.duration
 
     def _at(self, t: Array) -> State:
@@ -263,7 +266,5 @@ def _refuse(robot: Any, harmonics: Any, kind: Any, criterion: Any) -> None:
             f"excite: harmonics = {harmonics}; expected 2 or more: of fewer, nothing is left once "
             "the motion starts and ends at rest."
         )
-    for what, given, known in (("kind", kind, Kind), ("criterion", criterion, Criterion)):
-        if given not in get_args(known):
-            names = " or ".join(map(repr, get_args(known)))
-            raise InputError(f"excite: {what} = {given!r}; expected {names}.")
+    named("excite: kind", kind, KINDS)
+    named("excite: criterion", criterion, CRITERIA)

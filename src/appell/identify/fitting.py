@@ -12,7 +12,7 @@ import numpy.typing as npt
 from appell.errors import InputError
 from appell.identify import solve
 from appell.identify.alone import alone
-from appell.identify.checks import refuse_no_robot
+from appell.identify.checks import named, refuse_no_robot
 from appell.identify.compress import compress
 from appell.identify.progress import told
 from appell.identify.result import Fit
@@ -22,6 +22,7 @@ from appell.identify.task import Task, link_names, task_for
 
 Array = npt.NDArray[np.float64]
 Method = Literal["qr", "svd", "pinv", "ridge", "wls", "irls", "tls", "sdp", "log_cholesky"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @alone
@@ -62,8 +63,7 @@ def fit(
     has it, the robot's own parameters without one. ``check=False`` takes data as they are that
     look swapped, constant or in other units.
     """
-    if method not in get_args(Method):
-        raise InputError(f"method={method!r}: expected one of {', '.join(get_args(Method))}.")
+    named("fit: method", method, METHODS)
     refuse_no_robot("fit", robot)
     for name, flag in {"friction": friction, "rotors": rotors, "offset": offset}.items():
         if not isinstance(flag, bool | np.bool_):

@@ -91,7 +91,7 @@ class Problem:
         return np.array(x, dtype=float).reshape(self.shape, order="F")
 
 
-class Interrupted(Exception):  # noqa: N818
+class Interrupted(Exception):
     """The user has seen enough; holds the motions found so far."""
 
     def __init__(self, found: list[Array]) -> None:

@@ -51,9 +51,10 @@ class Samples:
             n = self._checked(arrays, at)
             step = max(1, min(BLOCK, -(-n // FOLDS)))
             for k in range(0, n, step):
-                block = tuple(np.ascontiguousarray(x[k : k + step], dtype=float) for x in arrays)
+                q, v, a, tau = (np.ascontiguousarray(x[k : k + step], float) for x in arrays)
+                block = q, v, a, tau
                 self.watch.block(dict(zip(NAMES, block, strict=True)), at + k)
-                yield block  # type: ignore[misc]
+                yield block
             at += n
 
     def again(self, method: str) -> None:

@@ -60,7 +60,7 @@ def minimise(
 
 def _cvxpy() -> Any:
     try:
-        import clarabel  # noqa: F401
+        import clarabel  # noqa: F401  (the solver that cvxpy calls)
         import cvxpy
     except ImportError as missing:
         raise InputError(

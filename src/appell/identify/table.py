@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.errors import AppellError, InputError
+from appell.errors import AppellError, InputError, reading
 from appell.robot import Array
 
 _LEFT_OUT = 20  # cycles of a log, one after the other, that are filled
@@ -38,13 +38,8 @@ def read_table(path: str | Path) -> Table:
         raise InputError(
             f"{path}: data are read from {', '.join(_READERS)} files, not '{file.suffix}'."
         )
-    if not file.is_file():
-        given = "this is a folder" if file.is_dir() else "there is no such file"
-        raise InputError(f"{path}: {given}.")
-    try:
+    with reading(path):
         columns, notes = reader(file)
-    except OSError as problem:
-        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}.") from None
     table = Table(columns, str(path), notes)
     if not len(table):
         raise InputError(f"{path}: the file has no samples.")

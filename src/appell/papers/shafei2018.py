@@ -57,7 +57,7 @@ BARS = (  # from point to point
 def document() -> Document:
     return Document(
         name="shafei2018",
-        title="Dynamic modeling of tree-type robotic systems by combining 3×3 rotation and 4×4 "  # noqa: RUF001
+        title="Dynamic modeling of tree-type robotic systems by combining 3×3 rotation and 4×4 "
         "transformation matrices",
         source="A. M. Shafei, H. R. Shafei, 2018",
         tables=[table_3(), energy_table(), *shafei_counts.tables()],

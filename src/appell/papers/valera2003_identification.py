@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.identify import Excitation, Fit, excite, fit
+from appell.identify.fitting import Method
 from appell.library import load
 from appell.robot import Array, Robot
 from appell.show.document import Picture, Row, Table
@@ -22,7 +23,9 @@ from appell.show.style import INK, JOINTS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-METHODS = {"qr": "QR", "svd": "SVD", "pinv": "pseudo-inverse", "ridge": "ridge regression"}
+METHODS: dict[Method, str] = {
+    "qr": "QR", "svd": "SVD", "pinv": "pseudo-inverse", "ridge": "ridge regression",
+}  # fmt: skip
 OFF = (1.15, 0.85, 1.12, 0.88, 1.2, 0.82)  # each link's mass and inertia by the true ones
 NOISE = 0.02  # of each joint's torque, by its standard deviation
 SAMPLES, SEED = 500, 2003
@@ -64,8 +67,8 @@ def data(noise: float, seed: int = SEED) -> tuple[Array, Array, Array, Array]:
 
 
 @cache
-def estimate(method: str, noise: float) -> Fit:
-    return fit(robots()[1], *data(noise), method=method)  # type: ignore[arg-type]
+def estimate(method: Method, noise: float) -> Fit:
+    return fit(robots()[1], *data(noise), method=method)
 
 
 def errors(found: Fit) -> Array:

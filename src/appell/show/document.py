@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 class Near:
     """A printed number, equal to any within a bound of it."""
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, value: float, bound: float, text: str | None = None) -> None:
         self.value, self.bound = value, bound
         self._text = text or f"{value:g}"
@@ -175,5 +173,5 @@ def _verdict(row: Row, remark: str) -> str:
 
 def _shown(x: Any) -> str:
     if x is None:
-        return "–"  # noqa: RUF001
+        return "–"
     return f"{x:.4g}" if isinstance(x, float) else str(x)

@@ -261,7 +261,7 @@ def _source() -> str:
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-class _Foreign(Exception):  # noqa: N818
+class _Foreign(Exception):
     """A wall's function uses an operation that kernels do not have."""
 
 

@@ -26,7 +26,7 @@ NOISE = 1e-12
 _WIDEST = float(np.diff(NODES).max())
 
 
-class Degenerate(Exception):  # noqa: N818
+class Degenerate(Exception):
     """A contact where the wall's gradient vanishes, or its gap is not a number."""
 
     def __init__(self, contact: int, time: float) -> None:

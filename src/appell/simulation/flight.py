@@ -31,7 +31,7 @@ _AT_ONCE = 1000  # impacts and changes of mode without any time between them
 _PATIENCE = 10  # after so many, a force or speed that rounding makes negative is let pass
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """A run that cannot go on; its message says why."""
 
 
@@ -118,7 +118,7 @@ class Flight:
                         f"contacts open and close endlessly at {self.t:.6g} s; the forces there "
                         "have no solution that lasts"
                     )
-                if len(self.impacts) == struck:
+                if len(self.impacts) == struck and self.t < until:
                     self.changes.append(self.t)
                 if self._crowded(self.changes, _MOMENT):
                     raise Stopped(

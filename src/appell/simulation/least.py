@@ -34,11 +34,11 @@ _DIRECTIONS: dict[int, list[tuple[float, ...]]] = {
 }
 
 
-class Contradiction(Exception):  # noqa: N818
+class Contradiction(Exception):
     """No motion satisfies all contacts at once."""
 
 
-class Paradox(Exception):  # noqa: N818
+class Paradox(Exception):
     """Painleve's: no forces of sliding contacts keep them from the walls."""
 
 

@@ -69,7 +69,6 @@ class _Symbol:
     here by name."""
 
     __slots__ = ("sx",)
-    __hash__ = None  # type: ignore[assignment]
 
     sin: Callable[[], _Symbol]
 

@@ -14,7 +14,7 @@ Array = npt.NDArray[np.floating[Any]]
 Torque = Callable[[float, Array, Array], Array]
 
 
-class BadTorque(Exception):  # noqa: N818
+class BadTorque(Exception):
     """A torque law that failed while a run was under way; its message says how."""
 
 

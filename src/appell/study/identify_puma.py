@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from appell.equations.energy import friction
 from appell.errors import AppellError
 from appell.identify import Data, Excitation, Fit, HalfSpace, Validation, excite, observe, validate
 from appell.identify import fit as estimate
-from appell.identify.fitting import Method
+from appell.identify.fitting import METHODS
 from appell.library import load
 from appell.robot import Array, Robot
 
@@ -32,7 +32,6 @@ NOISE = 0.005  # standard deviation of measured torques, of the motors' largest
 KP, KV = 400.0, 40.0  # of the controllers that are compared
 SLOWEST = 0.04  # rad/s of all joints, in the samples that are used
 FLOOR = -0.6  # m, under the shoulder
-METHODS: tuple[str, ...] = get_args(Method)
 
 
 def with_friction(model: Any, q: Any, v: Any, desired: Any, kp: Any, kv: Any) -> Any:
@@ -191,10 +190,10 @@ def recorded(
 
 def estimates(nominal: Robot, data: Data) -> tuple[dict[str, Fit], dict[str, str]]:
     """By every method, on the same data."""
-    fits, refused = {}, {}
+    fits, refused = dict[str, Fit](), dict[str, str]()
     for method in METHODS:
         try:
-            fits[method] = estimate(nominal, *data.states, method=method, friction=True)  # type: ignore[arg-type]
+            fits[method] = estimate(nominal, *data.states, method=method, friction=True)
         except AppellError as problem:
             refused[method] = str(problem)
     return fits, refused

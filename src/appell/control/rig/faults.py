@@ -28,6 +28,7 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 OWN = ("dead controller", "disk full")  # of the controller's process
 FOREVER = 1 << 60
+_NUMBERS: dict[str, type[float]] = {"cycle": int, "size": float, "duration": int}
 
 
 @dataclass(frozen=True)
@@ -69,24 +70,31 @@ def fault_option(text: str, joints: Sequence[str]) -> Fault:
     ``kind@cycle[,joint=..][,size=..][,duration=..]``, joints from 1 on or by their names."""
     try:
         return Fault(**_short(text, joints))
-    except (TypeError, ValueError, InputError) as problem:
+    except InputError as problem:
+        why = str(problem).removeprefix("Fault: ").removesuffix(".")
         raise InputError(
-            f"fault {text.strip()!r}: {problem}; expected such as 'stuck@1500,joint=2'."
+            f"fault {text.strip()!r}: {why}. Write it like 'stuck@1500,joint=2'."
         ) from None
 
 
 def _short(text: str, joints: Sequence[str]) -> dict[str, Any]:
     head, *rest = text.split(",")
     kind, _, cycle = head.partition("@")
-    given: dict[str, Any] = {"kind": kind.strip().replace("-", " "), "cycle": int(cycle or 0)}
+    given = {"kind": kind.strip().replace("-", " "), "cycle": _number("cycle", cycle or "0")}
     for part in rest:
-        name, _, value = part.partition("=")
-        name, value = name.strip(), value.strip()
-        if name == "joint":
-            given[name] = _joint(value, joints)
-        else:
-            given[name] = float(value) if name == "size" else int(value)
+        name, _, value = (x.strip() for x in part.partition("="))
+        given[name] = _joint(value, joints) if name == "joint" else _number(name, value)
     return given
+
+
+def _number(name: str, value: str) -> float:
+    if name not in _NUMBERS:
+        raise InputError(f"{name!r} is unknown; expected one of joint, {', '.join(_NUMBERS)}")
+    try:
+        return _NUMBERS[name](value)
+    except ValueError:
+        kind = "a number" if name == "size" else "a whole number, zero or more"
+        raise InputError(f"{name} = {value!r}; expected {kind}") from None
 
 
 def _joint(value: str, joints: Sequence[str]) -> int:
@@ -94,12 +102,24 @@ def _joint(value: str, joints: Sequence[str]) -> int:
     if value in joints:
         return joints.index(value)
     if not value.isdecimal() or not 1 <= int(value) <= len(joints):
-        raise InputError(f"joint {value}: there are joints 1 to {len(joints)}, {', '.join(joints)}")
+        raise InputError(
+            f"joint {value!r}: there are joints 1 to {len(joints)}, {', '.join(joints)}"
+        )
     return int(value) - 1
 
 
 def active(faults: list[Fault], kind: Kind, cycle: int) -> list[Fault]:
     return [f for f in faults if f.kind == kind and f.at(cycle)]
+
+
+def refuse_simulated(faults: Sequence[Fault], own: Sequence[str]) -> None:
+    """Faults that only a simulated machine can be given."""
+    for fault in faults:
+        if fault.kind not in own:
+            raise InputError(
+                f"fault '{fault.kind}': a machine of one's own takes no faults but "
+                f"{' and '.join(own)}; leave it out, or run without hardware."
+            )
 
 
 def refuse_joints(faults: Sequence[Fault], n: int) -> None:

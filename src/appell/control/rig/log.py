@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from appell.control.rig import mcap
 from appell.control.rig.safety import State
-from appell.errors import InputError
+from appell.errors import InputError, reading
 from appell.robot import Array
 
 _CYCLES, _EVENTS = 1, 2  # channels
@@ -96,9 +96,8 @@ class Writer:
         self.whole["opcode"] = mcap.MESSAGE
         self.whole["length"] = self.whole.itemsize - mcap.RECORD.size
         self.whole["channel"] = _CYCLES
-        cdr = self.whole.dtype.fields["cdr"][1]  # type: ignore[index]
+        self.whole["cdr"] = mcap.CDR
         self.bytes = self.whole.view(np.uint8).data.cast("B")
-        self.bytes[cdr : cdr + 4] = mcap.CDR
         self.written = 0
         self.events = self.crc = 0
         told = {"joints": str(n)} | {k: json.dumps(v) for k, v in metadata.items()}
@@ -206,7 +205,8 @@ def read_log(path: Path | str) -> Log:
     """The log in a file, as far as it goes."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"read_log: path = {path!r}; expected the name of a file.")
-    data = Path(path).read_bytes()
+    with reading(path):
+        data = Path(path).read_bytes()
     if data[: len(mcap.MAGIC)] != mcap.MAGIC:
         raise InputError(f"{path}: not an MCAP file; expected a log of appell control.")
     found = _Found(path, data)

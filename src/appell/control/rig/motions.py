@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
-from appell.errors import InputError
+from appell.errors import InputError, reading
 from appell.robot import Array
 
 _TIMES = {"s": 1.0, "ms": 1e-3}
@@ -30,7 +30,8 @@ def read_motion(
     if not 0 < speed < np.inf:
         raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
     path = Path(path)
-    t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, n, joints)
+    with reading(path):
+        t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, n, joints)
     if q.ndim != 2 or t.shape != q.shape[:1] or q.shape[1] != n:
         raise InputError(
             f"{path}: times of shape {t.shape} and positions of shape {q.shape}; expected (m,) and "
@@ -62,12 +63,10 @@ def _from_npz(path: Path) -> tuple[Array, Array]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return np.asarray(file["t"], dtype=float), np.asarray(file["q"], dtype=float)
-    except (KeyError, ValueError, EOFError) as problem:
+    except OSError:
+        raise
+    except Exception as problem:  # there is no end of what a broken archive may raise
         raise InputError(f"{path}: {problem}; expected an npz file with arrays t and q.") from None
-    except Exception as problem:
-        if isinstance(problem, OSError):
-            raise
-        raise InputError(f"{path}: not an npz file ({problem}).") from None
 
 
 def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,16 @@ def in_lockstep(ready: Setup) -> Report:
 
 
 def _in_lockstep(ready: Setup) -> Report:
-    rig = None
-    if ready.hardware is None:
+    rig, connect = None, ready.hardware
+    if connect is None:
         rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
+        connect = partial(Lockstep, rig)
     controller = Controller(ready.law, ready.mission, ready.machine, ready.limits, ready.tool)
     own = [f for f in ready.faults if f.kind == "disk full"]
     with ready.log_path() as path:
         writer = Writer(path, ready.machine.n, ready.metadata)
         try:
-            hardware = Lockstep(rig) if rig is not None else ready.hardware()  # type: ignore[misc]
-            result = Loop(controller, hardware, writer, faults=own).run()
+            result = Loop(controller, connect(), writer, faults=own).run()
         finally:
             writer.close(clean=False)
         log = read_log(path)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from appell.control.law import Law
-from appell.control.rig.faults import Fault, refuse_joints
+from appell.control.rig.faults import OWN, Fault, refuse_joints, refuse_simulated
 from appell.control.rig.machine import Machine, machine_for
 from appell.control.rig.mission import Follow, Mission
 from appell.control.rig.protocol import Hardware
@@ -87,6 +87,8 @@ def setup(
     _refuse(machine, hardware, log, faults, limits)
     machine = machine or machine_for(law.robot)
     refuse_joints(faults, machine.n)
+    if hardware is not None:
+        refuse_simulated(faults, OWN if channel != "lockstep" else ("disk full",))
     mission = trajectory if hasattr(trajectory, "at") else None
     mission = mission or Follow(trajectory, machine, repeat, rest)
     wakes = mission.start if q0 is None else q0

@@ -23,8 +23,11 @@ from appell.control.rig.report import Report
 from appell.control.rig.running import Running
 from appell.control.rig.serve import summary
 from appell.control.rig.setup import Setup
+from appell.control.rig.signals import reason_of, terminable
 from appell.errors import InputError
 from appell.robot import Array, Robot
+
+Tell = Callable[[InputError], None]  # what made no sense, and why
 
 _ARRIVED, _PATIENCE = 0.01, 5.0  # rad, s
 _LOOSE = 3.0  # 1/s of a joint's inertia: what damps an arm that is led
@@ -90,40 +93,57 @@ class Lesson:
             self.hand.lead(q, int(joint) - 1, float(np.radians(by)))
 
 
-def teach_in_lockstep(
-    ready: Setup, lines: Iterable[str], tell: Callable[[InputError], None]
-) -> tuple[Report, list[Array]]:
-    """Each line is done before the next is heard. ``tell`` is given what makes no sense."""
-    mission = cast("Yield", ready.mission)
+def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[Report, list[Array]]:
+    """Each line is done before the next is heard. ``tell`` is given what makes no sense. An
+    interrupt ends the lesson; what was marked before it is kept."""
     rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
-    controller = Controller(ready.law, mission, ready.machine, ready.limits)
+    controller = Controller(ready.law, ready.mission, ready.machine, ready.limits)
     lesson = Lesson(ready.machine)
-    with ready.log_path() as path:
+    with terminable(), ready.log_path() as path:
         loop = Loop(controller, Lockstep(rig), Writer(path, ready.machine.n, ready.metadata))
         loop.begin()
         try:
-            while controller.phase < Phase.FOLLOW and loop.step():
-                pass
-            for line in lines:
-                try:
-                    lesson.hear(line, controller.q)
-                except InputError as problem:
-                    tell(problem)
-                if lesson.over or controller.ended:
-                    break
-                while not lesson.hand.done(controller.q, loop.tick * ready.machine.period):
-                    rig.led = lesson.hand.target
-                    if not loop.step():
-                        break
-            mission.end()
-            while loop.step():
-                pass
+            while not _taught(loop, rig, lesson, lines, tell):
+                lines = ()  # after an interrupt nothing more is heard
             result = loop.end()
         finally:
             loop.writer.close(clean=False)
         log = read_log(path)
     report = Report(log, result.state, result.reason, ready.machine.period, summary(rig))
     return report, lesson.marks
+
+
+def _taught(loop: Loop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> bool:
+    """Whether it went on to its end; an interrupt makes the next cycles the last."""
+    try:
+        _teach(loop, rig, lesson, lines, tell)
+    except KeyboardInterrupt as asked:
+        if loop.controller.ended:
+            raise
+        loop.controller.stop(reason_of(asked))
+        return False
+    return True
+
+
+def _teach(loop: Loop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> None:
+    """The lesson, line by line, and the cycles after it."""
+    controller = loop.controller
+    while controller.phase < Phase.FOLLOW and loop.step():
+        pass
+    for line in lines:
+        try:
+            lesson.hear(line, controller.q)
+        except InputError as problem:
+            tell(problem)
+        if lesson.over or controller.ended:
+            break
+        while not lesson.hand.done(controller.q, loop.tick * controller.machine.period):
+            rig.led = lesson.hand.target
+            if not loop.step():
+                break
+    cast("Yield", controller.mission).end()
+    while loop.step():
+        pass
 
 
 def teach_live(running: Running, lesson: Lesson, heard: Callable[[], str | None]) -> None:
