@@ -15,7 +15,7 @@ from typing import Any
 
 from appell.compile.arctangent import arctangent
 from appell.compile.entry import emit_call
-from appell.compile.loop import emit_loop
+from appell.compile.loop import emit_loop, streams
 from appell.compile.plan import Plan, Window
 from appell.compile.reduction import far_functions
 from appell.compile.tape import FUSED, Tape
@@ -51,6 +51,8 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
         emit_loop(tape, real, lanes),
         emit_call(tape, real, lanes),
     ]
+    if streams(tape):
+        parts.append(_Body(tape, real, lanes, None, "stream").text())
     return "\n".join(parts)
 
 
@@ -82,10 +84,13 @@ def _body(tape: Tape, real: Float, lanes: int, length: int | None = None) -> str
 
 
 class _Body:
-    """Writes the function ``body``, value by value."""
+    """Writes the function ``body``, value by value; or ``stream``, the same but that its results go
+    past the caches."""
 
-    def __init__(self, tape: Tape, real: Float, lanes: int, length: int | None) -> None:
-        self.tape, self.real, self.lanes = tape, real, lanes
+    def __init__(
+        self, tape: Tape, real: Float, lanes: int, length: int | None, name: str = "body"
+    ) -> None:
+        self.tape, self.real, self.lanes, self.name = tape, real, lanes, name
         self.vector = f"<{lanes} x {real.name}>"
         self.align = lanes * real.size
         self.constants: dict[str, int] = {}
@@ -97,10 +102,10 @@ class _Body:
         operands += [f"ptr noalias %o{k}" for k in range(len(self.tape.outputs))]
         signature = ", ".join(operands)
         if len(self.plan.parts) == 1:
-            whole = self.part(0, f"@body({signature})")
+            whole = self.part(0, f"@{self.name}({signature})")
             return "\n".join([self.pool(), *whole])
         parts = [
-            "\n".join(self.part(k, f"@part{k}({signature}, ptr %kept)"))
+            "\n".join(self.part(k, f"@{self.name}{k}({signature}, ptr %kept)"))
             for k in range(len(self.plan.parts))
         ]
         arguments = ", ".join("ptr " + operand.split()[-1] for operand in operands)
@@ -108,9 +113,12 @@ class _Body:
             [
                 self.pool(),
                 *parts,
-                f"define internal void @body({signature}) noinline nounwind {{",
+                f"define internal void @{self.name}({signature}) noinline nounwind {{",
                 f"  %kept = alloca [{self.plan.room} x {self.vector}], align {self.align}",
-                *(f"  call void @part{k}({arguments}, ptr %kept)" for k in range(len(parts))),
+                *(
+                    f"  call void @{self.name}{k}({arguments}, ptr %kept)"
+                    for k in range(len(parts))
+                ),
                 "  ret void\n}",
             ]
         )
@@ -144,15 +152,14 @@ class _Body:
         """A constant in all lanes, read from memory where it is used: the instruction that uses
         it reads it, too."""
         number = self.constants.setdefault(self.real.constant(x), len(self.constants))
-        return self.new(
-            f"load {self.vector}, ptr @constant{number}, align {self.align}, !invariant.load !1"
-        )
+        where = f"@{self.name}.constant{number}, align {self.align}"
+        return self.new(f"load {self.vector}, ptr {where}, !invariant.load !1")
 
     def pool(self) -> str:
         """The constants, once each."""
         return "\n".join(
-            f"@constant{number} = internal constant {self.vector} splat ({self.real.name} {x}), "
-            f"align {self.align}"
+            f"@{self.name}.constant{number} = internal constant {self.vector} "
+            f"splat ({self.real.name} {x}), align {self.align}"
             for x, number in self.constants.items()
         )
 
@@ -278,11 +285,12 @@ class _Body:
                     one = self.new(f"extractelement {self.vector} {x}, i32 {lane}")
                     self.lines.append(f"  store {T} {one}, ptr {at}, align {size}")
             return
+        how = "align 16, !nontemporal !2" if self.name == "stream" else f"align {size}"
         for group in range(0, self.lanes, 4):
             quarter = [self.shuffle(self.lanes, x, x, range(group, group + 4)) for x in values]
             for lane, row in enumerate(self.transposed(quarter), start=group):
                 at = self.at(f"%o{operand}", lane * width + first)
-                self.lines.append(f"  store <4 x {T}> {row}, ptr {at}, align {size}")
+                self.lines.append(f"  store <4 x {T}> {row}, ptr {at}, {how}")
 
     def at(self, pointer: str, elements: int) -> str:
         if elements == 0:
@@ -330,5 +338,6 @@ def _declarations(real: Float, lanes: int) -> str:
             *(f"declare {V} @llvm.{f}.{suffix}({V})" for f in unary),
             '!0 = !{!"branch_weights", i32 1, i32 10000}',
             "!1 = !{}",
+            "!2 = !{i32 1}",
         ]
     )

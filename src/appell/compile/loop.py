@@ -1,12 +1,14 @@
 """The inner loop of a NumPy gufunc, in LLVM IR.
 
 ``loop`` hands contiguous rows to ``body`` as they are, and copies rows with other
-strides, and the last few, through a small buffer.
+strides, and the last few, through a small buffer. Many wide results go to memory by
+``stream``, past the caches, which need not read first what is overwritten.
 """
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,19 @@ if TYPE_CHECKING:
     from appell.compile.llvm import Float
 
 _ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 31  # C's fenv.h
+
+
+_LARGE = 2 << 20  # bytes of results: more than a core's own caches hold
+_LONGEST = 3000  # steps that are worth compiling twice
+
+
+def streams(tape: Tape) -> bool:
+    """Whether there is a ``stream``: where more is written than read, in whole pieces of four."""
+    read, written = (
+        [prod(shape) for shape in shapes.values()] for shapes in (tape.inputs, tape.outputs)
+    )
+    whole = all(width % 4 == 0 for width in written)
+    return whole and sum(written) > sum(read) and len(tape) <= _LONGEST
 
 
 def emit_loop(tape: Tape, real: Float, lanes: int) -> str:
@@ -86,6 +101,13 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             ]
         )
     rows = ", ".join(f"ptr %row{k}" for k in range(n_all))
+    compute, fence = [f"  call void @body({rows})"], []
+    if streams(tape):
+        fits, compute = _streaming(
+            range(n_in, n_all), rows, sum(map(prod, shapes[n_in:])) * real.size
+        )
+        head += fits
+        fence = ["  fence seq_cst"]  # before another thread is told that results are there
     return "\n".join(
         [
             "define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {",
@@ -102,13 +124,14 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             f"  %full = icmp sge i64 %left, {lanes}",
             f"  %count = select i1 %full, i64 {lanes}, i64 %left",
             *work,
-            f"  call void @body({rows})",
+            *compute,
             *after,
             "  br label %latch",
             "latch:",
             f"  %k.next = add i64 %k, {lanes}",
             "  br label %loop",
             "exit:",
+            *fence,
             # Lanes that are thrown away raise flags: NumPy is not to warn of them.
             "  %clear = load ptr, ptr %data",
             f"  call i32 %clear(i32 {_ALL_EXCEPTIONS})",
@@ -116,6 +139,33 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
             "}",
         ]
     )
+
+
+def _streaming(outputs: Sequence[int], rows: str, size: int) -> tuple[list[str], list[str]]:
+    """Whether results are many, one after another, and begin where 16 bytes do; then the choice."""
+    lines = [f"%written = mul i64 %n, {size}", f"%many = icmp sge i64 %written, {_LARGE}"]
+    all_so_far = "%many"
+    for k in outputs:
+        lines += [
+            f"%address{k} = ptrtoint ptr %base{k} to i64",
+            f"%over{k} = and i64 %address{k}, 15",
+            f"%even{k} = icmp eq i64 %over{k}, 0",
+            f"%fits{k} = and i1 %even{k}, %tight{k}",
+            f"%all{k} = and i1 {all_so_far}, %fits{k}",
+        ]
+        all_so_far = f"%all{k}"
+    choice = [
+        f"  %streaming = and i1 %full, {all_so_far}",
+        "  br i1 %streaming, label %past, label %usual",
+        "past:",
+        f"  call void @stream({rows})",
+        "  br label %computed",
+        "usual:",
+        f"  call void @body({rows})",
+        "  br label %computed",
+        "computed:",
+    ]
+    return lines, choice
 
 
 def _stride(name: str, index: int) -> list[str]:

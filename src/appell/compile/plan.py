@@ -44,7 +44,7 @@ class Plan:
         self.windows: list[list[Window]] = [[] for _ in self.parts]
         last_use = dict(home)
         for window in _windows(tape):
-            at = self._assign(window, max(home[place] for place in window.places))
+            at = self._assign(window)
             for place in window.places:
                 last_use[place] = max(last_use[place], at)
         for place, step in enumerate(tape.steps):
@@ -54,16 +54,14 @@ class Plan:
         if len(self.parts) == 1:  # longer tapes were measured to be faster as they are recorded
             self.parts[0] = ordered(tape.steps, self.parts[0], kept=set().union(*tape.results))
 
-    def _assign(self, window: Window, earliest: int) -> int:
-        """Let the first function write a window that can and is not full."""
-        at = earliest
-        while len(self.windows[at]) >= WINDOWS:
-            at += 1
-            if at == len(self.parts):
-                self.parts.append([])
-                self.windows.append([])
-        self.windows[at].append(window)
-        return at
+    def _assign(self, window: Window) -> int:
+        """The last function writes all outputs, in order, and further ones what is too much for it:
+        memory is written fastest from one end to the other."""
+        if len(self.windows[-1]) == WINDOWS:
+            self.parts.append([])
+            self.windows.append([])
+        self.windows[-1].append(window)
+        return len(self.windows) - 1
 
     def _slots(
         self, tape: Tape, home: dict[int, int], last_use: dict[int, int]

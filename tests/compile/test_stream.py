@@ -1,0 +1,76 @@
+"""Many wide results go past the caches: they are the same, wherever they are written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appell
+from appell.compile import loop
+
+N = 10_003  # of mass matrices: more than two megabytes, and not a whole number of lanes
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return appell.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def q():
+    return np.random.default_rng(3).uniform(-3, 3, (N, 6))
+
+
+@pytest.fixture(scope="module")
+def expected(robot, q):
+    """A few at a time: these stay in the caches."""
+    return np.concatenate([robot.mass_matrix(q[k : k + 100]) for k in range(0, N, 100)])
+
+
+def test_wide_results_stream_and_narrow_ones_do_not(robot):
+    assert N * 36 * 8 > loop._LARGE
+    assert loop.streams(robot.kernel("mass_matrix").tape())
+    assert not loop.streams(robot.kernel("inverse_dynamics").tape())
+    five = appell.load("planar_chain", n=5)
+    assert not loop.streams(five.kernel("mass_matrix").tape())  # 25 numbers: no whole pieces
+
+
+@pytest.mark.parametrize("offset", range(8))
+def test_results_may_begin_anywhere(robot, q, expected, offset):
+    room = np.full(N * 36 + 16, np.nan)
+    start = (-room.ctypes.data % 64) // 8 + offset
+    out = room[start : start + N * 36].reshape(N, 6, 6)
+    assert robot.mass_matrix(q, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    assert np.isnan(room[:start]).all()
+    assert np.isnan(room[start + N * 36 :]).all()
+
+
+def test_results_may_lie_apart(robot, q, expected):
+    room = np.zeros((N, 2, 6, 6))
+    robot.mass_matrix(q, out=room[:, 1])
+    np.testing.assert_array_equal(room[:, 1], expected)
+    assert not room[:, 0].any()
+
+
+def test_inputs_may_lie_anyhow(robot, q, expected):
+    np.testing.assert_array_equal(robot.mass_matrix(np.asfortranarray(q)), expected)
+
+
+def test_in_threads_too(robot, q, expected):
+    appell.set_threads(2)
+    try:
+        np.testing.assert_array_equal(robot.mass_matrix(np.tile(q, (4, 1)))[-N:], expected)
+    finally:
+        appell.set_threads()
+
+
+def test_several_results_and_single_precision(robot, q):
+    v, a = np.cos(q), np.sin(q)
+    for kind in (np.float64, np.float32):
+        states = [x.astype(kind) for x in (q, v, a)]
+        many = robot.inverse_dynamics_derivatives(*states)
+        few = robot.inverse_dynamics_derivatives(*(x[-7:] for x in states))
+        for x, y in zip(many, few, strict=True):
+            assert x.dtype == kind
+            np.testing.assert_array_equal(x[-7:], y)
