@@ -285,7 +285,7 @@ class _Body:
                     one = self.new(f"extractelement {self.vector} {x}, i32 {lane}")
                     self.lines.append(f"  store {T} {one}, ptr {at}, align {size}")
             return
-        how = "align 16, !nontemporal !2" if self.name == "stream" else f"align {size}"
+        how = f"align {4 * size}, !nontemporal !2" if self.name == "stream" else f"align {size}"
         for group in range(0, self.lanes, 4):
             quarter = [self.shuffle(self.lanes, x, x, range(group, group + 4)) for x in values]
             for lane, row in enumerate(self.transposed(quarter), start=group):

@@ -142,13 +142,13 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
 
 
 def _streaming(outputs: Sequence[int], rows: str, size: int) -> tuple[list[str], list[str]]:
-    """Whether results are many, one after another, and begin where 16 bytes do; then the choice."""
+    """Whether results are many, one after another, and begin where 32 bytes do; then the choice."""
     lines = [f"%written = mul i64 %n, {size}", f"%many = icmp sge i64 %written, {_LARGE}"]
     all_so_far = "%many"
     for k in outputs:
         lines += [
             f"%address{k} = ptrtoint ptr %base{k} to i64",
-            f"%over{k} = and i64 %address{k}, 15",
+            f"%over{k} = and i64 %address{k}, 31",
             f"%even{k} = icmp eq i64 %over{k}, 0",
             f"%fits{k} = and i1 %even{k}, %tight{k}",
             f"%all{k} = and i1 {all_so_far}, %fits{k}",

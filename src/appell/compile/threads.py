@@ -20,6 +20,7 @@ Shape = tuple[int, ...]
 
 _SHARE = 4096  # states worth handing to another thread
 _EACH = 4  # slices a worker
+_LINE = 64  # bytes of a line of the caches
 _MOST = 1024
 
 _wanted: int | None = None
@@ -53,19 +54,14 @@ def in_threads(
     function: Callable[..., Any], inputs: Sequence[Any], out: Any, cores: Sequence[Shape]
 ) -> Any:
     """function(*inputs, out=out), shared among threads where the batch is large enough."""
-    workers = threads()
     arrays = [np.asarray(x) for x in inputs]
-    if workers == 1 or not all(np.can_cast(x.dtype, np.float64) for x in arrays):
-        return function(*arrays) if out is None else function(*arrays, out=out)
     leading = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, cores, strict=True)]
     alike = len(set(leading)) == 1
     batch = leading[0] if alike else np.broadcast_shapes(*leading)
-    states = prod(batch)
-    axis = batch.index(max(batch)) if batch else 0
     given = out if out is None or isinstance(out, tuple) else (out,)
     if (
-        states < 2 * _SHARE
-        or batch[axis] < workers
+        prod(batch) < 2 * _SHARE
+        or not all(np.can_cast(x.dtype, np.float64) for x in arrays)
         or (given is not None and _overlap(arrays, given))
     ):
         # NumPy itself copies inputs that an output overlaps.
@@ -82,26 +78,45 @@ def in_threads(
         probe = function(*(x[:0] for x in whole))
         many = isinstance(probe, tuple)
         given = tuple(
-            np.empty(batch + y.shape[len(batch) :], y.dtype) for y in (probe if many else (probe,))
+            _empty(batch + y.shape[len(batch) :], y.dtype) for y in (probe if many else (probe,))
         )
     else:
         many = len(given) > 1
         for y in given:
             if y.shape[: len(batch)] != batch:
                 raise ValueError(f"its shape {y.shape} does not start with the batch's {batch}")
-    todo = iter(_shares(batch[axis], states, workers))
+    _share(function, whole, given, batch)
+    return given if many else given[0]
+
+
+def _share(
+    function: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], batch: Shape
+) -> None:
+    """Cut along the longest axis, among all threads."""
+    axis, workers = batch.index(max(batch)), threads()
+    if workers == 1 or batch[axis] < workers:
+        function(*inputs, out=tuple(outputs))
+        return
+    todo = iter(_shares(batch[axis], prod(batch), workers))
 
     def work() -> None:
         for share in todo:  # whoever is free takes the next one
             cut = (*[slice(None)] * axis, share)
-            function(*(x[cut] for x in whole), out=tuple(y[cut] for y in given))
+            function(*(x[cut] for x in inputs), out=tuple(y[cut] for y in outputs))
 
     helpers = [_helpers(workers - 1).submit(work) for _ in range(workers - 1)]
     work()
     for helper in helpers:
         if not helper.cancel():  # one that never started is not waited for
             helper.result()
-    return given if many else given[0]
+
+
+def _empty(shape: Shape, dtype: Any) -> Any:
+    """An array that begins where a line of the caches does: it is written fastest."""
+    size = prod(shape) * dtype.itemsize
+    room = np.empty(size + _LINE, np.uint8)
+    start = -room.ctypes.data % _LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 def _shares(n: int, states: int, workers: int) -> list[slice]:
