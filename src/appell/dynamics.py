@@ -237,9 +237,8 @@ class Dynamics(ABC):
             return kernel(*arguments, out=out)
         if out is not None:
             return self._general(quantity, arguments, out)
-        try:
-            single = self._singles[quantity]
-        except KeyError:
+        single = self._singles.get(quantity)
+        if single is None:
             single = self._singles[quantity] = self._single(quantity)
         return single(*arguments)
 

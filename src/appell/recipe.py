@@ -42,7 +42,7 @@ class Recipe(NamedTuple):
 def quantity_named(name: str) -> Quantity:
     try:
         return QUANTITIES[name]
-    except KeyError:
+    except (KeyError, TypeError):
         raise InputError(f"no quantity {name!r}; there are {', '.join(QUANTITIES)}.") from None
 
 

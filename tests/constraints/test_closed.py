@@ -302,3 +302,29 @@ def test_speeds_that_describe_only_a_singular_configuration_are_refused():
     flat = rhomb.assemble(fixed={"crank": 0.0})
     with pytest.raises(appell.InputError, match="freedoms there"):
         rhomb.described_by(["crank", "coupler"], at=flat)
+
+
+def test_a_nan_does_not_hide_a_loop_that_is_open():
+    robot = appell.load("stewart_gough")
+    q = np.tile(robot.assemble(), (3, 1))
+    q[1, 7] += 0.3
+    with pytest.raises(appell.InputError, match=r"state \[1\] is open by"):
+        robot.mass_matrix(q)
+    q[0, 0] = np.nan
+    for name in ("mass_matrix", "potential_energy", "forward_kinematics"):
+        with pytest.raises(appell.InputError, match=r"(?s)state \[0\] is .*expected finite"):
+            getattr(robot, name)(q)
+
+
+def test_what_is_no_configuration_is_told(four_bar):
+    for asked in (
+        partial(four_bar.mass_matrix, [[1, 2], [3]]),
+        partial(four_bar.best_independent, "x"),
+        partial(four_bar.described_by, 3),
+        partial(four_bar.kernel, []),
+    ):
+        with pytest.raises(appell.InputError, match=r"ragged|expected|no quantity"):
+            asked()
+    with pytest.raises(appell.InputError, match="Derivatives are those of trees") as refusal:
+        four_bar.inverse_dynamics_derivatives(*(x[0] for x in state(four_bar)))
+    assert not isinstance(refusal.value.__context__, KeyError) or refusal.value.__suppress_context__

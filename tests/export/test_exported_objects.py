@@ -160,6 +160,8 @@ def test_constants_go_with_the_code(objects):
         ("cortex-m7", {"cpu": "cortex-m4"}, ("cpu", "triple")),
         ("thumbv7em-none-eabihf", {"cpu": "cortex-m4"}, ("__aeabi_dmul", "float32")),
         ("powerpc64-unknown-linux-gnu", {}, ("powerpc64",)),
+        ("x86_64-linux-gnu", {"cpu": "nope"}, ("cpu='nope'", "LLVM")),  # which would end us
+        ("riscv64-unknown-none-elf", {"features": "+nope"}, ("'+nope'", "not a recognized")),
     ],
 )
 def test_processors_that_cannot_are_refused(tmp_path, target, options, words):

@@ -93,6 +93,7 @@ def test_a_fault_that_comes_too_late_is_told(command):
             ["--to", "5,-40,65,5,35,5", "--fault", "fire@3"],
             "dead controller, disk full. Write it like 'stuck@1500,joint=2'.",
         ),
+        (["--to", "5,-40,65,5,35,5", "--fault", "hot@9"], "of which joint? There are "),
         (["--to", "5,-40,65,5,35,5", "--fault", "hot@soon"], "cycle = 'soon'; expected a whole"),
         (["--to", "5,-40,65,5,35,5", "--fault", "hot@1,arm=2"], "'arm' is unknown; expected one"),
         (["--to", "5,-40,65,5,35,5", "--fault", "hot@1,joint=7"], "'7': there are joints 1 to 6"),
@@ -100,6 +101,10 @@ def test_a_fault_that_comes_too_late_is_told(command):
         (["--to", "175,-40,65,5,35,5"], "joint 1"),
         (["--to", "5,-40,65,5,35,5", "--machine", "os:path"], "expected a rig.Machine"),
         (["--to", "5,-40,65,5,35,5", "--hardware", "os:path"], "expected what makes a driver"),
+        (
+            ["--to", "5,-40,65,5,35,5", "--hardware", "os:getcwd", "--channel", "lockstep"],
+            "expected a driver with read, write and close",
+        ),
         (["--to", "5,-40,65,5,35,5", "--duration", "1e9"], "10000 at most"),
         (["--to", "5,-40,65,5,35,5", "--log", "no/such/folder.mcap"], "no folder"),
     ],
@@ -311,7 +316,7 @@ def test_a_motion_comes_back_as_it_was(tmp_path):
         ("0,1,2,3,4,5\n1,1,2,3,4,5\n", "column"),
         ("0,1,2,3,4,5,6\n0,1,2,3,4,5,6\n", "later"),
         ("0,1,2,3,4,5,6\n1,1,2,nan,4,5,6\n", "finite"),
-        ("0,1,2,3,4,5,6\n1,1,2,3\n", "numbers each"),
+        ("0,1,2,3,4,5,6\n1,1,2,3\n", "row 2 of numbers has 4; expected 7"),
         ("0,1,2,3,4,5,6\n1,1,2,x,4,5,6\n", "numbers each"),
         ("\x00\xff", "rows"),
     ],
@@ -322,7 +327,7 @@ def test_a_file_that_is_no_motion_is_refused(tmp_path, text, words):
     with pytest.raises(InputError, match=words):
         read_motion(path, 6)
     (tmp_path / "bad.npz").write_bytes(text.encode())
-    with pytest.raises(InputError, match=r"bad.npz: .*; expected an npz file"):
+    with pytest.raises(InputError, match=r"bad.npz: expected an npz file"):
         read_motion(tmp_path / "bad.npz", 6)
 
 

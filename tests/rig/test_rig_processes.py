@@ -23,6 +23,7 @@ from appell.control.rig import Fault, Limits, State, run
 from appell.control.rig.controller import Phase
 from appell.control.rig.running import _memory, start
 from appell.control.rig.setup import setup
+from appell.control.rig.signals import STATUS
 
 SLOW = replace(PUMA, period=0.005, watchdog=200)
 WIDE = Limits(missed=200, late=400, echo=400, state=400, overrun=400)
@@ -199,3 +200,24 @@ def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
             return
         time.sleep(0.1)
     pytest.fail(f"{folder} was not removed")
+
+
+@pytest.mark.parametrize("command", ["soak --quiet", "teach poses.csv --quiet"])
+@pytest.mark.parametrize(("sent", "reason"), [("SIGTERM", "terminated"), ("SIGINT", "interrupted")])
+def test_a_command_that_is_broken_off_while_it_starts_says_so(tmp_path, command, sent, reason):
+    """A signal that comes before the command can hear it is the system's own affair."""
+    code = "from appell.cli import app; from appell.cli.control import _breakable as b; import sys"
+    code += "; import appell.cli.control_trials as t, appell.cli.control_teach as l"
+    code += "; t._breakable = l._breakable = lambda: (print('ready', flush=True), b())[1]; app()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, "control", *command.split()],
+        cwd=tmp_path, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert started.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    started.send_signal(getattr(signal, sent))
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == STATUS[reason], err
+    assert reason in out + err
+    assert "Traceback" not in err

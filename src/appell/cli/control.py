@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -212,23 +214,30 @@ def _setup(
 
 
 def _run(ready: Setup, live: bool) -> None:
+    from appell.cli.control_view import watching
     from appell.control.rig.running import start
     from appell.control.rig.runs import in_lockstep
-    from appell.control.rig.signals import STATUS, reason_of
 
     if ready.channel == "lockstep":
         report = in_lockstep(ready)
     else:
-        from appell.cli.control_view import watching
-
-        try:
-            with start(ready) as running, watching(live) as watch:
-                report = running.wait(watch)
-        except KeyboardInterrupt as asked:  # before it began, or twice
-            typer.echo(f"{reason_of(asked)}.", err=True)
-            raise typer.Exit(STATUS[reason_of(asked)]) from None
+        with _breakable(), start(ready) as running, watching(live) as watch:
+            report = running.wait(watch)
     _tell_unused(ready, report)
     _finish(report, ready.log)
+
+
+@contextmanager
+def _breakable() -> Iterator[None]:
+    """Interrupts before a run began, or twice, end the command with their reason and status."""
+    from appell.control.rig.signals import STATUS, reason_of, terminable
+
+    try:
+        with terminable():
+            yield
+    except KeyboardInterrupt as asked:
+        typer.echo(f"{reason_of(asked)}.", err=True)
+        raise typer.Exit(STATUS[reason_of(asked)]) from None
 
 
 def _tell_unused(ready: Setup, report: Report) -> None:

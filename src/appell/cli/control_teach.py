@@ -19,6 +19,7 @@ from appell.cli.control import (
     LogFile,
     Numbers,
     Wakes,
+    _breakable,
     _degrees,
     _finish,
     _home,
@@ -93,7 +94,7 @@ def _in_real_time(ready: Setup, live: bool) -> tuple[Report, list[Any]]:
     def heard() -> str | None:
         return None if said.empty() else said.get()
 
-    with start(ready) as running, watching(live) as watch:
+    with _breakable(), start(ready) as running, watching(live) as watch:
 
         def look(run: Running) -> None:
             try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appell.cli.control import ChannelName, Live, LogFile, _law, _setup, control
+from appell.cli.control import ChannelName, Live, LogFile, _breakable, _law, _setup, control
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ def soak(
     from appell.errors import InputError
 
     if not 0 < minutes < 1e5:
-        raise InputError(f"--minutes {minutes}: expected a number greater than zero.")
+        raise InputError(f"--minutes {minutes}: expected a number from 0 to 100000.")
     once = 4.0
     ready = _to_and_fro(once, max(1, round(60 * minutes / once)), channel, log)
-    empty = empty_loop(ready.machine.period, _EMPTY)
-    with start(ready) as running, watching(live) as watch:
-        report = running.wait(watch)
-        size = running.log.stat().st_size
+    with _breakable():
+        empty = empty_loop(ready.machine.period, _EMPTY)
+        with start(ready) as running, watching(live) as watch:
+            report = running.wait(watch)
+            size = running.log.stat().st_size
     print_report(report)
     typer.echo(f"Of a loop that does nothing, for {_EMPTY:g} s before it: {100 * empty:.4f} %.")
     plant = report.plant or {}
@@ -77,7 +78,7 @@ def _to_and_fro(once: float, times: int, channel: str, log: Path | None) -> Setu
 
 @control.command()
 def campaign(
-    faults: Annotated[int, typer.Option(help="How many.")] = 1000,
+    faults: Annotated[int, typer.Option(min=1, help="How many.")] = 1000,
     seed: Annotated[int, typer.Option(help="Which.")] = 0,
     output: Annotated[
         Path | None, typer.Option(help="A file of outcomes; what it holds is not done again.")

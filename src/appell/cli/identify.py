@@ -53,7 +53,9 @@ def excite(
     rig: Annotated[
         bool, typer.Option(help="Within what the machine of appell control can do.")
     ] = False,
-    rate: Annotated[float, typer.Option(min=1, help="Samples a second in the file.")] = 500.0,
+    rate: Annotated[
+        float, typer.Option(min=1, max=1e5, help="Samples a second in the file.")
+    ] = 500.0,
     starts: Annotated[int, typer.Option(min=1, help="How often the search begins.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Which random motions.")] = 0,
 ) -> None:

@@ -14,7 +14,7 @@ from appell.constraints.assemble import Assembly
 from appell.constraints.choose import freedom_about, freedom_at
 from appell.constraints.kernels import asked_for, compiled, recorded
 from appell.constraints.reduce import Constraint, Mechanism
-from appell.constraints.refusal import OF_ACTUATORS, Margins, SingularError, finite, refuse
+from appell.constraints.refusal import OF_ACTUATORS, Margins, SingularError, finite, refuse, width
 from appell.dynamics import Array, Numbers, float_kind, one_of
 from appell.errors import InputError
 from appell.model.model import FREE
@@ -98,6 +98,8 @@ class ClosedRobot(Robot):
         """Where joints stand among the tree's speeds."""
         known = {name: k for k, name in enumerate(self.joint_names)}
         names = [names] if isinstance(names, str) else names
+        if not isinstance(names, Sequence):
+            raise InputError(f"'{self.name}': {what} = {names!r}; expected names of joints.")
         for name in names:
             if name not in known:
                 raise InputError(
@@ -121,7 +123,7 @@ class ClosedRobot(Robot):
         if at is None:
             free = freedom_about(self.assembly, self.reference)
         else:
-            free = freedom_at(self.assembly, np.asarray(at, dtype=float))
+            free = freedom_at(self.assembly, finite("described_by: at", at, self.nq))
         if free.n != self.nv:
             raise SingularError(
                 f"'{self.name}' has {free.n} freedoms there and {self.nv} elsewhere: no speeds "
@@ -132,7 +134,7 @@ class ClosedRobot(Robot):
 
     def best_independent(self, q: Numbers) -> tuple[str, ...]:
         """The joints whose speeds describe the motion best at one configuration."""
-        best = freedom_at(self.assembly, np.asarray(q, dtype=float)).best()
+        best = freedom_at(self.assembly, finite("best_independent: q", q, self.nq)).best()
         return tuple(self.joint_names[k] for k in best)
 
     def _with_model(self, model: Any) -> Self:
@@ -318,8 +320,8 @@ class ClosedRobot(Robot):
             raise InputError(
                 f"'{self.name}' has {self.nv} freedoms and {len(self.actuated)} actuators "
                 f"({', '.join(self.actuated) or 'none'}): no forces of these give every motion. "
-                "Ask for inverse_dynamics(..., generalised=True), or close it with more actuated "
-                "joints."
+                "Ask for inverse_dynamics(..., generalised=True), the quantity generalised_forces, "
+                "or close it with more actuated joints."
             )
         key = quantity, frame, kind
         return self._made_once(key, lambda: compiled(self.mechanism, *key))
@@ -352,6 +354,6 @@ class ClosedRobot(Robot):
         frame: str | None = None,
         formulation: str | None = None,
     ) -> Any:
-        if self.check and np.shape(arguments[0])[-1:] == (self.nq,):
+        if self.check and width(arguments[0]) == self.nq:
             refuse(self, quantity, arguments[0], self._checks(arguments[0]))
         return super()._evaluate(quantity, arguments, out, frame, formulation)

@@ -87,9 +87,10 @@ ASKED |= {
 def asked_for(name: str) -> Asked:
     try:
         return ASKED[name]
-    except KeyError:
+    except (KeyError, TypeError):
+        derived = " Derivatives are those of trees." if "derivatives" in str(name) else ""
         raise InputError(
-            f"no quantity {name!r} of a closed robot; there are {', '.join(ASKED)}."
+            f"no quantity {name!r} of a closed robot; there are {', '.join(ASKED)}.{derived}"
         ) from None
 
 

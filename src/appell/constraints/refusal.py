@@ -48,12 +48,22 @@ def finite(what: str, given: Any, n: int) -> Array:
     return x
 
 
+def width(q: Any) -> int:
+    """Of the rows of q; 0 of what is no array, as the kernel will say."""
+    try:
+        return (np.shape(q) or (0,))[-1]
+    except ValueError:
+        return 0
+
+
 def refuse(robot: ClosedRobot, quantity: str, q: Any, checks: Array) -> None:
     """Refuse configurations q that are open or singular, as the quantity ``checks`` tells."""
     open_by = np.abs(checks[..., :-3])
     allowed = 100 * OPEN if checks.dtype == np.float32 else OPEN
-    if open_by.max(initial=0.0) > allowed:
+    if not open_by.max(initial=0.0) <= allowed:  # a NaN, which is the largest, is not, either
         *at, row = (int(k) for k in np.unravel_index(int(np.argmax(open_by)), open_by.shape))
+        if np.isnan(open_by.max()):
+            raise InputError(_not_finite(robot, np.asarray(q)[tuple(at)], at))
         raise InputError(
             f"'{robot.name}': loop '{robot.assembly.loop_of(row)}'{_at(at)} is open by "
             f"{float(open_by.max()):.3g} (m or rad); robot.assemble(q) closes it."
@@ -68,7 +78,7 @@ def refuse(robot: ClosedRobot, quantity: str, q: Any, checks: Array) -> None:
 
 def _singular(robot: ClosedRobot, acting: bool, q: Array, at: list[int]) -> str:
     if not np.isfinite(q).all():
-        return f"'{robot.name}': q{_at(at)} is {q}; expected finite numbers."
+        return _not_finite(robot, q, at)
     where = f"'{robot.name}': singular configuration{_at(at)}"
     if acting:
         return (
@@ -80,6 +90,10 @@ def _singular(robot: ClosedRobot, acting: bool, q: Array, at: list[int]) -> str:
         f"Those of {', '.join(robot.best_independent(q))} do it best there: "
         "robot.described_by([...]). unchecked() computes without asking."
     )
+
+
+def _not_finite(robot: ClosedRobot, q: Array, at: list[int]) -> str:
+    return f"'{robot.name}': q{_at(at)} is {q}; expected finite numbers."
 
 
 def _at(state: Sequence[int]) -> str:

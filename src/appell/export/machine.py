@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from appell.export.header import header
 from appell.export.runtime import REALS
 from appell.export.selftest import selftest
 from appell.export.subject import subject
-from appell.export.targets import Target, target_named
+from appell.export.targets import TARGETS, Target, target_named
 
 
 def object_code(
@@ -78,6 +80,8 @@ def compiled(text: str, target: Target, asked: str) -> bytes:
     """The object file of a module of LLVM IR."""
     import llvmlite.binding as llvm
 
+    if target not in TARGETS.values():
+        _refuse_unknown(target, asked)
     _initialise()
     try:
         machine = llvm.Target.from_triple(target.triple).create_target_machine(
@@ -96,6 +100,31 @@ def compiled(text: str, target: Target, asked: str) -> bytes:
     module.verify()
     code: bytes = machine.emit_object(module)
     return code
+
+
+_TRIAL = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+triple, cpu, features, abi = sys.argv[1:]
+target = llvm.Target.from_triple(triple)
+machine = target.create_target_machine(cpu=cpu, features=features, abiname=abi)
+machine.emit_object(llvm.parse_assembly("define double @f(double %x) { ret double %x }"))
+"""
+
+
+def _refuse_unknown(target: Target, asked: str) -> None:
+    """LLVM ends the whole process where it does not know a processor: try it in another one."""
+    told = [target.triple, target.cpu, target.features, target.abi]
+    done = subprocess.run([sys.executable, "-c", _TRIAL, *told], capture_output=True, text=True)
+    said = done.stderr.strip().splitlines()
+    if done.returncode or said:
+        why = said[-1] if said else f"it ends with status {done.returncode}"
+        raise InputError(
+            f"target={asked!r}, cpu={target.cpu!r}, features={target.features!r}, "
+            f"abi={target.abi!r}: LLVM does not take them: {why}"
+        )
 
 
 @cache

@@ -150,6 +150,6 @@ def _rows(name: str, given: Numbers) -> Array:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.shape[-1:] != (3,):
-        raise InputError(f"{name} = {given!r}: expected angles (..., 3).")
+    if array.shape[-1:] != (3,) or not np.isfinite(array).all():
+        raise InputError(f"{name} = {given!r}: expected finite angles (..., 3).")
     return array

@@ -28,7 +28,7 @@ class Recipe(NamedTuple):
 def quantity_named(name: str) -> Quantity:
     try:
         return QUANTITIES[name]
-    except KeyError:
+    except (KeyError, TypeError):
         raise InputError(
             f"no quantity {name!r} of this robot; there are {', '.join(QUANTITIES)}."
         ) from None

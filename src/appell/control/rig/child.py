@@ -26,12 +26,12 @@ from appell.control.rig.loop import Loop, between_readings
 from appell.control.rig.machine import Machine
 from appell.control.rig.mission import Mission
 from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import Hardware
+from appell.control.rig.protocol import Hardware, connected
 from appell.control.rig.realtime import Clock, prepare
 from appell.control.rig.safety import Limits
 from appell.control.rig.serve import serve
 from appell.control.rig.signals import STATUS
-from appell.errors import InputError
+from appell.errors import AppellError, InputError
 from appell.robot import Robot
 
 _LENGTH = struct.Struct("<Q")
@@ -89,7 +89,7 @@ class ControllerJob:
                 rehearse(law, self.machine)
         board = Slot(mapped(self.folder / "board", board_size(n)), 0, message_type(n).itemsize)
         writer = Writer(self.log, n, self.metadata)
-        hardware = self.hardware()
+        hardware = connected(self.hardware)
         lines = _Lines()
         loop = Loop(
             controller, hardware, writer, board=board, faults=self.faults, ask=lambda: _asked(lines)
@@ -169,11 +169,14 @@ def _exactly(count: int) -> bytes:
     while len(data) < count:
         more = os.read(0, count - len(data))
         if not more:
-            raise SystemExit("appell.control.rig.child is started by a run, not by hand.")
+            raise SystemExit(1)  # the run that started it is gone already
         data += more
     return data
 
 
 def main() -> None:
     job = pickle.loads(_exactly(_LENGTH.unpack(_exactly(_LENGTH.size))[0]))
-    job.run()
+    try:
+        job.run()
+    except AppellError as problem:
+        raise SystemExit(f"error: {problem}") from None

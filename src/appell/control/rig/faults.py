@@ -28,6 +28,7 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 OWN = ("dead controller", "disk full")  # of the controller's process
 FOREVER = 1 << 60
+_OF_A_JOINT = ("slip", "stuck", "no index", "hot", "noise")
 _NUMBERS: dict[str, type[float]] = {"cycle": int, "size": float, "duration": int}
 
 
@@ -84,6 +85,8 @@ def _short(text: str, joints: Sequence[str]) -> dict[str, Any]:
     for part in rest:
         name, _, value = (x.strip() for x in part.partition("="))
         given[name] = _joint(value, joints) if name == "joint" else _number(name, value)
+    if given["kind"] in _OF_A_JOINT and "joint" not in given:
+        raise InputError(f"of which joint? There are {', '.join(joints)}")
     return given
 
 

@@ -13,7 +13,9 @@ def empty_loop(period: float, seconds: float) -> float:
     a process of its own, with what a control loop is allowed."""
     code = "from appell.control.rig.floor import main; main()"
     command = [sys.executable, "-c", code, repr(period), repr(seconds)]
-    return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    # In a session of its own: an interrupt from the keyboard is for the parent, which ends it.
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, start_new_session=True)
+    return float(done.stdout)
 
 
 def main() -> None:

@@ -219,7 +219,7 @@ def machine_for(robot: Robot) -> Machine:
         if not np.isfinite(x).all():
             raise InputError(
                 f"'{robot.name}': its joints have no {name}, so no machine can be assumed for it; "
-                "give machine=Machine(...)."
+                "give machine=Machine(...), or --machine on the command line."
             )
     gear, supply, full = 100.0, 48.0, 10.0
     k = supply / (1.5 * gear * speed)

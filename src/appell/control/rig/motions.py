@@ -65,8 +65,8 @@ def _from_npz(path: Path) -> tuple[Array, Array]:
             return np.asarray(file["t"], dtype=float), np.asarray(file["q"], dtype=float)
     except OSError:
         raise
-    except Exception as problem:  # there is no end of what a broken archive may raise
-        raise InputError(f"{path}: {problem}; expected an npz file with arrays t and q.") from None
+    except Exception:  # there is no end of what a broken archive may raise
+        raise InputError(f"{path}: expected an npz file with arrays t and q of numbers.") from None
 
 
 def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
@@ -77,6 +77,12 @@ def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
     names = None
     if rows and not any(_number(x) for x in rows[0]):
         names, rows = rows[0], rows[1:]
+    uneven = [k for k, row in enumerate(rows, 1) if len(row) != len(rows[0])]
+    if uneven:
+        raise InputError(
+            f"{path}: row {uneven[0]} of numbers has {len(rows[uneven[0] - 1])}; expected "
+            f"{len(rows[0])}, as in the first."
+        )
     try:
         table = np.array([[float(x) for x in row] for row in rows])
     except ValueError as problem:

@@ -8,11 +8,14 @@ number of joints is nobody's: :func:`reading_of` and :func:`command_of` give Non
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
+
+from appell.errors import InputError
 
 Whole = npt.NDArray[np.integer[Any]]
 
@@ -77,6 +80,17 @@ class Hardware(Protocol):
 
     def close(self) -> None:
         """Leave the machine alone. It stops by its own watchdog."""
+
+
+def connected(make: Callable[[], Hardware]) -> Hardware:
+    """The driver that is made."""
+    try:
+        made = make()
+    except Exception as problem:
+        raise InputError(f"hardware: {type(problem).__name__}: {problem}") from problem
+    if not isinstance(made, Hardware):
+        raise InputError(f"hardware: {made!r}; expected a driver with read, write and close.")
+    return made
 
 
 def zero_volts(n: int) -> Whole:

@@ -15,7 +15,7 @@ from appell.control.rig.log import Writer, read_log
 from appell.control.rig.loop import Loop
 from appell.control.rig.machine import Machine
 from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import Hardware
+from appell.control.rig.protocol import Hardware, connected
 from appell.control.rig.report import Report
 from appell.control.rig.running import start
 from appell.control.rig.safety import Limits
@@ -94,7 +94,7 @@ def _in_lockstep(ready: Setup) -> Report:
     with ready.log_path() as path:
         writer = Writer(path, ready.machine.n, ready.metadata)
         try:
-            result = Loop(controller, connect(), writer, faults=own).run()
+            result = Loop(controller, connected(connect), writer, faults=own).run()
         finally:
             writer.close(clean=False)
         log = read_log(path)
