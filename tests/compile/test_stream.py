@@ -7,6 +7,7 @@ import pytest
 
 import appell
 from appell.compile import loop
+from appell.compile.llvm import FLOATS
 
 N = 10_003  # of mass matrices: more than two megabytes, and not a whole number of lanes
 
@@ -28,11 +29,12 @@ def expected(robot, q):
 
 
 def test_wide_results_stream_and_narrow_ones_do_not(robot):
+    double, single = FLOATS["float64"], FLOATS["float32"]
+    wide, narrow = (robot.kernel(x).tape() for x in ("mass_matrix", "inverse_dynamics"))
+    odd = appell.load("planar_chain", n=5).kernel("mass_matrix").tape()  # of 25 numbers
     assert N * 36 * 8 > loop._LARGE
-    assert loop.streams(robot.kernel("mass_matrix").tape())
-    assert not loop.streams(robot.kernel("inverse_dynamics").tape())
-    five = appell.load("planar_chain", n=5)
-    assert not loop.streams(five.kernel("mass_matrix").tape())  # 25 numbers: no whole pieces
+    assert loop.streams(wide, double)
+    assert not any(loop.streams(*x) for x in ((wide, single), (narrow, double), (odd, double)))
 
 
 @pytest.mark.parametrize("offset", range(8))

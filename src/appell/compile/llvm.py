@@ -51,7 +51,7 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
         emit_loop(tape, real, lanes),
         emit_call(tape, real, lanes),
     ]
-    if streams(tape):
+    if streams(tape, real):
         parts.append(_Body(tape, real, lanes, None, "stream").text())
     return "\n".join(parts)
 

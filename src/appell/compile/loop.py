@@ -25,13 +25,14 @@ _LARGE = 2 << 20  # bytes of results: more than a core's own caches hold
 _LONGEST = 3000  # steps that are worth compiling twice
 
 
-def streams(tape: Tape) -> bool:
-    """Whether there is a ``stream``: where more is written than read, in whole pieces of four."""
+def streams(tape: Tape, real: Float) -> bool:
+    """Whether there is a ``stream``: where more is written than read, in whole pieces of four
+    doubles. Pieces of four floats were slower."""
     read, written = (
         [prod(shape) for shape in shapes.values()] for shapes in (tape.inputs, tape.outputs)
     )
     whole = all(width % 4 == 0 for width in written)
-    return whole and sum(written) > sum(read) and len(tape) <= _LONGEST
+    return real.size == 8 and whole and sum(written) > sum(read) and len(tape) <= _LONGEST
 
 
 def emit_loop(tape: Tape, real: Float, lanes: int) -> str:
@@ -102,7 +103,7 @@ def _loop(tape: Tape, real: Float, lanes: int) -> str:
         )
     rows = ", ".join(f"ptr %row{k}" for k in range(n_all))
     compute, fence = [f"  call void @body({rows})"], []
-    if streams(tape):
+    if streams(tape, real):
         fits, compute = _streaming(
             range(n_in, n_all), rows, sum(map(prod, shapes[n_in:])) * real.size
         )

@@ -13,7 +13,7 @@ import time
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _PR_SET_TIMERSLACK = 29
-_AWAKE, _AWAKE_MOST = 0.3, 300_000  # of a period, and ns at most
+AWAKE, _AWAKE_MOST = 1e-4, 0.3  # s, and of a period at most
 
 
 def prepare(priority: int = 50, cpu: int | None = None) -> dict[str, str]:
@@ -73,9 +73,9 @@ class Clock:
     The end of the way to each is waited for awake: a sleeper is woken some 50 us late, and a
     processor that has nothing to do may be given to others."""
 
-    def __init__(self, period: float, phase: float = 0.0) -> None:
+    def __init__(self, period: float, phase: float = 0.0, awake: float = AWAKE) -> None:
         self.period = round(1e9 * period)
-        self.awake = min(round(_AWAKE * self.period), _AWAKE_MOST)
+        self.awake = round(1e9 * min(awake, _AWAKE_MOST * period))
         self.deadline = time.monotonic_ns() + round(1e9 * period * phase)  # then one period on
         self.overruns = 0
 

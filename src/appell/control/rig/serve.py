@@ -27,7 +27,7 @@ def serve(rig: Rig, channel: Channel, lines: Callable[[], list[bytes] | None]) -
     After a stall it makes up for the cycles that passed, as a real arm would not have stood still.
     """
     up, down = Wire("readings", rig.faults), Wire("commands", rig.faults)
-    clock = Clock(rig.machine.period)
+    clock = Clock(rig.machine.period, awake=0.0)  # nobody waits for it: its time is the loop's
     while True:
         steps, _ = clock.wait()
         said = lines()
