@@ -105,5 +105,7 @@ def test_direct_kinematics_says_why_it_fails(wrist):
         short.direct_kinematics([0.0, 2.0, 4.0], q)
     with pytest.raises(appell.InputError, match=r"on the branch '---' and the robot on '\+--'"):
         wrist.with_branch("+--").direct_kinematics(theta, q)
-    with pytest.raises(appell.InputError, match="expected angles"):
+    with pytest.raises(appell.InputError, match="expected finite angles"):
         wrist.direct_kinematics([1.0, 2.0], q)
+    with pytest.raises(appell.InputError, match="expected finite angles"):
+        wrist.direct_kinematics([np.nan] * 3, q)
