@@ -104,7 +104,7 @@ class Server:
             return getattr(self, order)(*arguments)
         except Absent as reason:
             return reason
-        except Exception as problem:
+        except Exception as problem:  # a peer may raise anything: it is then absent
             return Absent(f"{type(problem).__name__}: {problem}")
 
 

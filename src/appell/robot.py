@@ -123,7 +123,7 @@ class Robot(Dynamics):
         if friction:
             kernel = self.kernel("forward_dynamics")
             try:
-                tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]
+                tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]  # None is explained
             except (TypeError, ValueError) as problem:
                 raise kernel.explained([q, v, tau], out, problem) from None
         return self._evaluate("forward_dynamics", (q, v, tau), out)

@@ -17,22 +17,10 @@ import appell
 from appell.cli import app
 from appell.equations.wrist_quantities import QUANTITIES
 from appell.parallel import AgileWrist
-from appell.parallel.selfcheck import regular_states
 from appell.study.scenario import Scenario
 from appell.study.straight_line import run as straight_line
 
 N = 13
-
-
-@pytest.fixture(scope="module")
-def wrist():
-    return appell.load("agile_wrist")
-
-
-@pytest.fixture
-def states(wrist):
-    draw = np.random.default_rng(3)
-    return np.stack([regular_states(wrist, N, draw), *draw.normal(size=(2, N, 3))])
 
 
 METHODS = {

@@ -9,21 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.parallel.selfcheck import regular_states
 
 N = 13
 BRANCHES = ["".join(x) for x in itertools.product("+-", repeat=3)]
-
-
-@pytest.fixture(scope="module")
-def wrist():
-    return appell.load("agile_wrist")
-
-
-@pytest.fixture
-def states(wrist):
-    draw = np.random.default_rng(3)
-    return np.stack([regular_states(wrist, N, draw), *draw.normal(size=(2, N, 3))])
 
 
 def printed_angles(wrist, q, sign):

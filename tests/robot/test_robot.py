@@ -12,16 +12,6 @@ import appell
 N = 13
 
 
-@pytest.fixture(scope="module")
-def robot():
-    return appell.load("puma560")
-
-
-@pytest.fixture
-def states():
-    return np.random.default_rng(3).uniform(-2, 2, (3, N, 6))
-
-
 SHAPES = {
     "inverse_dynamics": (6,),
     "regressor": (6, 60),

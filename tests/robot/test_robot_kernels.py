@@ -13,16 +13,6 @@ from appell.model.parameters import GROUPS, with_values
 N = 13
 
 
-@pytest.fixture(scope="module")
-def robot():
-    return appell.load("puma560")
-
-
-@pytest.fixture
-def states():
-    return np.random.default_rng(3).uniform(-2, 2, (3, N, 6))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -13,18 +13,6 @@ import pytest
 
 import appell
 
-N = 13
-
-
-@pytest.fixture(scope="module")
-def robot():
-    return appell.load("puma560")
-
-
-@pytest.fixture
-def states():
-    return np.random.default_rng(3).uniform(-2, 2, (3, N, 6))
-
 
 def test_robots_travel_by_pickle_and_copy(robot, states):
     expected = robot.inverse_dynamics(*states)

@@ -265,7 +265,7 @@ class _Flight:
         v = u if same else self.now.speeds(q, u)[self.asked]
         try:
             tau = np.asarray(self.law(t, q.copy(), v.copy()), dtype=float)
-        except Exception as problem:
+        except Exception as problem:  # the user's own code may raise anything
             raise _LawError(f"the torque law raised {problem!r} at {t:.6g} s") from problem
         if tau.shape != (len(self.robot.actuated),) or not np.isfinite(tau).all():
             raise _LawError(

@@ -117,7 +117,7 @@ def over_channel(channel: str, address: Any, n: int) -> Remote:
 def send_job(job: PlantJob | ControllerJob) -> bytes:
     try:
         data = pickle.dumps(job)
-    except Exception as problem:
+    except Exception as problem:  # what a user's own class may raise
         raise InputError(
             f"{problem}; the loop runs in a process of its own, so laws, missions and what makes "
             "the hardware must be picklable: defined in a module, and no lambda."

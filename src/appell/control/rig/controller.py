@@ -148,7 +148,7 @@ class Controller:
             self.tau, self.own = self.law(
                 self.q, self.v, self.qd, self.vd, self.ad, self.own, period=self.machine.period
             )
-        except Exception as problem:
+        except Exception as problem:  # whatever a law does, the arm must stop
             self.fail(f"law: {type(problem).__name__}: {problem}")
             return
         if not isfinite(self.tau @ self.tau):

@@ -119,7 +119,7 @@ class Loop:
         """A driver may give what is no reading at all."""
         try:
             return self.controller.cycle(self.tick, reading, now)
-        except Exception as problem:
+        except Exception as problem:  # whatever goes wrong, the arm must stop
             self.controller.fail(f"controller: {type(problem).__name__}: {problem}")
             return safe(self.tick, now, self.controller.machine.n)
 
@@ -127,14 +127,14 @@ class Loop:
         """What a driver cannot do, for whatever reason, is a fault of the hardware."""
         try:
             return self.hardware.read(timeout)
-        except Exception as problem:
+        except Exception as problem:  # a driver may raise anything
             self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
             return None
 
     def _write(self, command: Command) -> None:
         try:
             self.hardware.write(command)
-        except Exception as problem:
+        except Exception as problem:  # a driver may raise anything
             self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
 
     def _log(self, time: int, cycle: bool = True) -> None:
@@ -166,7 +166,7 @@ class Loop:
             row["reading"], row["status"], row["hot"] = reading.cycle, reading.status, reading.hot
             row["counts"], row["latch"] = reading.counts, reading.latch
             row["pulses"], row["pots"] = reading.pulses, reading.pots
-        except Exception as problem:
+        except Exception as problem:  # of a driver that gives what is no reading
             c.fail(f"hardware: no reading of {c.machine.n} joints: {problem}")
 
     def _asked(self) -> None:
@@ -200,7 +200,7 @@ class Loop:
             closed = False
         try:
             self.hardware.close()
-        except Exception as problem:
+        except Exception as problem:  # of a driver; the machine stands already
             self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
         c = self.controller
         return Result(c.state, c.reason, self.cycles, self.clock.overruns, self.stands, closed)
