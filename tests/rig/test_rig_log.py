@@ -122,12 +122,13 @@ def test_a_kill_loses_nothing_that_was_written(tmp_path):
     path = tmp_path / "killed.mcap"
     code = (
         "import sys\n"
-        "from appell.control.rig.log import Writer\n"
+        "from appell.control.rig.log import Writer, fields\n"
+        "rest = [0] * (sum(many or 1 for *_, many in fields(6)) - 2)\n"
         "w = Writer(sys.argv[1], 6, {'period': 0.001})\n"
         "k = 0\n"
         "while True:\n"
         "    k += 1\n"
-        "    w.row['cycle'] = k\n"
+        "    w.fill(0, k, *rest)\n"
         "    w.cycle(k)\n"
         "    if k % 500 == 0: print(k, flush=True)\n"
     )

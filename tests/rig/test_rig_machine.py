@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rigs import END, PUMA, START, law, ready, run
+from rigs import END, PUMA, START, law, moving, ready, run, sound
 
 import appell
 from appell.control.hardware import Friction
@@ -18,9 +18,10 @@ from appell.control.rig.faults import FOREVER, fault_of, fault_option
 from appell.control.rig.observer import Observer, apart
 from appell.control.rig.physics import Arm
 from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import Reading, Status
+from appell.control.rig.protocol import Reading, Status, command_bytes, reading_bytes
 from appell.control.rig.safety import _CHECKS, TRANSITIONS, Safety, Seen, after
 from appell.control.rig.sensors import Switches
+from appell.control.rig.serve import serve
 from appell.control.rubbing import RubbingPlant
 from appell.errors import InputError
 
@@ -88,9 +89,29 @@ def test_a_cycle_moves_the_arm_as_the_exact_plant_does():
     np.testing.assert_allclose(arm.v, y[6:], atol=1e-2)
 
 
+def test_the_quick_way_is_the_careful_one():
+    """From random states, slow joints among them: where it is taken, and what comes of it."""
+    rng = np.random.default_rng(4)
+    quick, careful = Arm(ROBOT, PUMA, START), Arm(ROBOT, PUMA, START)
+    taken = []
+    for _ in range(500):
+        v = rng.uniform(-2, 2, 6) * np.where(rng.random(6) < 0.03, 1e-3, 1)
+        quick.y = careful.y = np.concatenate([rng.uniform(-1, 1, 6), v])
+        quick.hand = careful.hand = rng.uniform(-1, 1, 6)
+        volts, period = rng.uniform(-10, 10, 6), np.array([0.001])
+        made = quick.smooth(quick.y, volts, quick.hand, quick.numbers, period)
+        taken.append(made[-1] == 18)
+        quick.advance(volts, True, False, 0.001)
+        careful.careful(volts, True, False, 0.001)
+        np.testing.assert_allclose(quick.y, careful.y, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(quick.current, careful.current, rtol=1e-12, atol=1e-13)
+        assert not taken[-1] or (v * quick.v > 0).all()
+    assert 0.5 < np.mean(taken) < 0.95
+
+
 def test_brakes_hold_and_cut_off_motors_slow_the_wrist():
     arm = Arm(ROBOT, PUMA, START)
-    arm.v = np.array([0.5, 0.5, 0.5, 1, 1, 1.0])
+    arm.v[:] = [0.5, 0.5, 0.5, 1, 1, 1.0]
     for _ in range(400):
         arm.advance(np.zeros(6), False, True, 0.001)
     assert not arm.v[:3].any()
@@ -104,10 +125,10 @@ def test_brakes_hold_and_cut_off_motors_slow_the_wrist():
 def test_a_motor_has_no_torque_beyond_what_the_supply_drives():
     arm = Arm(ROBOT, PUMA, START)
     top = PUMA.supply / (PUMA.torque_constant * PUMA.gear)
-    arm.v = top
+    arm.v[:] = top
     tau, _ = arm.motors(np.full(6, 10.0), True)
     assert (tau <= 1e-9).all()
-    arm.v = np.zeros(6)
+    arm.v[:] = 0
     np.testing.assert_allclose(arm.motors(np.full(6, 10.0), True)[0], PUMA.torque)
 
 
@@ -147,6 +168,44 @@ def test_an_old_command_is_not_obeyed_again():
     assert (rig.tools, rig.echo) == (Order.TOOL_1, 5)
 
 
+def test_after_a_stall_each_cycle_has_the_command_that_was_sent_for_it(monkeypatch):
+    """Stalls of 40 and 7 cycles, and a machine that had none."""
+    rng, live = np.random.default_rng(5), Order.ENABLE | Order.RELEASE
+    hold = ROBOT.gravity(START) / PUMA.torque_per_volt
+    sent = [
+        Command(k, round(1e6 * k - 4e5), live, PUMA.dac(hold + rng.uniform(-1, 1, 6)))
+        for k in range(1, 101)
+    ]
+    steps = [*[1] * 20, 40, 1, 1, 7, *[1] * 31]
+    assert sum(steps) == len(sent)
+
+    class Stalling:
+        period, deadline, overruns, left = 1_000_000, 0, 0, list(steps)
+
+        def __init__(self, period):
+            pass
+
+        def wait(self):
+            self.deadline += self.left[0] * self.period
+            return self.left.pop(0), 0
+
+    class Commands:
+        taken, readings = 0, ()
+
+        def receive(self):
+            start, self.taken = self.taken, sum(steps[: len(steps) - len(Stalling.left)])
+            return [command_bytes(c) for c in sent[start : self.taken]]
+
+        def send(self, data):
+            self.readings = (*self.readings, data)
+
+    monkeypatch.setattr("appell.control.rig.serve.Clock", Stalling)
+    channel, stalled, well = Commands(), Rig(ROBOT, PUMA, START), Rig(ROBOT, PUMA, START)
+    serve(stalled, channel, lambda: [] if Stalling.left else [b"end"])
+    expected = [reading_bytes(well.step(command)) for command in sent]
+    assert channel.readings == tuple(expected[k - 1] for k in np.cumsum(steps))[:-1]
+
+
 # Homing and the observer
 
 
@@ -181,10 +240,35 @@ def test_the_observer_follows_speeds_without_lag_when_told_the_acceleration():
     a, T = 2.0, PUMA.period
     for k in range(1, 600):
         v, q = a * k * T, a * (k * T) ** 2 / 2
-        observer.predict(np.full(6, a))
-        observer.correct(np.floor(q / PUMA.count).astype(np.int32))
+        observer.follow(np.full(6, a), 1, np.floor(q / PUMA.count).astype(np.int32))
     np.testing.assert_allclose(observer.v, v, atol=0.03)
     np.testing.assert_allclose(observer.q, q, atol=2 * PUMA.count.max())
+
+
+def test_the_observer_knows_how_old_counts_are_and_how_seldom_they_come():
+    """Counts up to 40 cycles old, up to 40 cycles apart, of a joint that swings to and fro."""
+    rng, T = np.random.default_rng(6), PUMA.period
+    observer = Observer(PUMA, np.zeros(6, dtype=np.int32), np.zeros(6))
+    read, w = 0, 6.0
+    for k in range(1, 5000):
+        q, v, a = np.sin(w * k * T), w * np.cos(w * k * T), -(w**2) * np.sin(w * k * T)
+        age = int(rng.integers(41)) if k % 7 == 0 else 0
+        if rng.random() < 0.9 or not read < k - age:
+            observer.predict(np.full(6, a), 1)
+        else:
+            counts = np.floor(np.sin(w * (k - age) * T) / PUMA.count).astype(np.int32)
+            observer.follow(np.full(6, a), 1, counts, k - age - read, age)
+            read = k - age
+        if k > 500:
+            np.testing.assert_allclose(observer.q, q, atol=0.01)
+            np.testing.assert_allclose(observer.v, v, atol=0.4)
+
+
+def test_late_readings_do_not_lead_the_arm_astray():
+    for size in (10, 40):
+        late = run(faults=[Fault("late readings", moving(), size=size, duration=15)])
+        assert late.ok
+        assert late.max_error < sound().max_error + np.radians(0.1)
 
 
 @given(st.integers(-(2**31), 2**31 - 1), st.integers(-1000, 1000))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.control.rig.channels import Remote, SharedMemory, Slot, Udp, mapped, newest_command
+from appell.control.rig.channels import Remote, SharedMemory, Slot, Udp, mapped
 from appell.control.rig.protocol import (
     Command,
     Hardware,
@@ -126,13 +126,13 @@ def test_a_channel_gives_the_newest_once(ends):
     machine, remote = ends
     assert isinstance(remote, Hardware)
     assert remote.read(0.01) is None  # and says that it is there
-    assert newest_command(machine, 6).cycle == 0
+    assert command_of(machine.receive()[-1], 6).cycle == 0
     for cycle in (1, 2, 3):
         machine.send(reading_bytes(some(cycle)))
     assert remote.read(1.0).cycle == 3
     assert remote.read(0.01) is None
     remote.write(safe(7, 0, 6))
-    assert machine.receive(1.0) == command_bytes(safe(7, 0, 6))
+    assert machine.receive(1.0)[-1] == command_bytes(safe(7, 0, 6))
 
 
 def test_a_channel_refuses_what_is_damaged_or_old(ends):
@@ -151,12 +151,12 @@ def test_a_stranger_is_not_answered():
     machine = Udp(6)
     remote, stranger = Remote(Udp(6, machine.address), 6), Udp(6, machine.address)
     remote.write(safe(1, 0, 6))
-    assert machine.receive(1.0) is not None
+    assert machine.receive(1.0)
     stranger.send(b"hello")
-    assert machine.receive(0.05) is None
+    assert not machine.receive(0.05)
     machine.send(reading_bytes(some(1)))
     assert remote.read(1.0).cycle == 1
-    assert stranger.receive(0.05) is None
+    assert not stranger.receive(0.05)
     for end in (machine, remote, stranger):
         end.close()
 
@@ -180,3 +180,15 @@ def test_a_record_half_written_is_not_read(tmp_path):
     memory[0:1] = b"\x05"  # odd: someone is writing
     assert reader.read() is None
     memory.close()
+
+
+def test_commands_are_kept_for_a_machine_that_stood_still(tmp_path):
+    machine = SharedMemory(tmp_path / "x", 6, machine=True)
+    remote = SharedMemory(tmp_path / "x", 6)
+    sent = [command_bytes(safe(k, 0, 6)) for k in range(1, 3001)]
+    for some in (sent[:50], sent[50:51], [], sent[51:]):
+        for data in some:
+            remote.send(data)
+        assert machine.receive() == some[-1024:]
+    for end in (machine, remote):
+        end.close()

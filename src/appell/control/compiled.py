@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 Shapes = dict[str, tuple[int, ...]]
 
 
+def single_kernel(
+    name: str, equation: Callable[..., Any], inputs: Shapes, outputs: Shapes, *identity: Any
+) -> Callable[..., Any]:
+    """An equation of one state at a time, compiled, as fast from Python as can be.
+
+    ``identity`` is all that it depends on besides its name and its shapes."""
+    from appell.compile.kernel import Kernel
+    from appell.compile.record import record
+
+    with COMPILING:
+        kernel = Kernel(
+            name, lambda: record(equation, inputs, outputs), inputs, outputs, identity=identity
+        )
+        return kernel.single(kernel.bare)
+
+
 def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
     """A law's kernel, made when it is first asked for: see :meth:`Law.kernel`."""
     from appell.compile.record import record

@@ -19,13 +19,11 @@ import numpy.typing as npt
 from scipy.integrate import DOP853
 from scipy.optimize import brentq
 
-from appell.compile.kernel import Kernel
-from appell.compile.tape import Tape
+from appell.control.compiled import Shapes, single_kernel
 from appell.control.plant import External, Lost, Plant, Step
 from appell.equations.held_joints import held_joints
 from appell.model.model import Model
 from appell.model.regroup import regrouped
-from appell.recipe import COMPILING
 from appell.robot import Array, Robot
 
 _STILL = 1e-12  # rad/s backwards that rounding explains
@@ -38,23 +36,14 @@ _TIMES = np.append(DOP853.C[1:], 1.0)  # of the stages after the first, and of t
 @lru_cache(maxsize=64)
 def holding(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
     """(q, v, tau, free) -> v, accelerations, and what holds those that are not free."""
-    n = model.nv
-    inputs = dict.fromkeys(("q", "v", "tau", "free"), (n,))
-    outputs: dict[str, tuple[int, ...]] = {"y": (3 * n,)}
-    whole = regrouped(model)
-
-    def tape() -> Tape:
-        from appell.compile.record import record
-
-        return record(equation, inputs, outputs)
+    n, whole = model.nv, regrouped(model)
 
     def equation(q: Any, v: Any, tau: Any, free: Any) -> Any:
         a, held = held_joints(whole, q, v, tau, free)
         return [*v, *a, *held]
 
-    with COMPILING:
-        kernel = Kernel("held_joints", tape, inputs, outputs, identity=(model,))
-        return kernel.single(kernel.bare)
+    inputs: Shapes = dict.fromkeys(("q", "v", "tau", "free"), (n,))
+    return single_kernel("held_joints", equation, inputs, {"y": (3 * n,)}, model)
 
 
 class RubbingPlant(Plant):

@@ -92,7 +92,14 @@ class Sound:
         self.pair = Lockstep(rig), controller
         self.tick = 0
         # What is compiled, or does not change, is shared.
-        shared = (ready.law, ready.mission, ready.machine, ready.limits, rig.arm.rate)
+        shared = (
+            ready.law,
+            ready.mission,
+            ready.machine,
+            ready.limits,
+            rig.arm.slope,
+            rig.arm.smooth,
+        )
         self.shared = {id(x): x for x in shared}
 
     def to(self, tick: int) -> None:

@@ -1,6 +1,7 @@
 """Channels that carry records between a controller and a machine: shared memory, and UDP.
 
-Both ends keep the newest record only: an old one is worth nothing to a control loop.
+Old readings are worth nothing to a control loop: it takes the newest one. Commands are kept for
+some time, so that a simulated machine that stood still can make up for each cycle with its own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from appell.control.rig.protocol import (
 
 _POLL = 50e-6  # s between two looks at shared memory
 _HEAD = struct.Struct("<QI")  # sequence number, odd while a record is being written; its size
+_WRITTEN = struct.Struct("<Q56x")
+_KEPT = 1024  # commands
 
 
 class Channel(Protocol):
@@ -34,8 +37,8 @@ class Channel(Protocol):
 
     def send(self, data: bytes) -> None: ...
 
-    def receive(self, timeout: float = 0.0) -> bytes | None:
-        """The newest record that was not given before."""
+    def receive(self, timeout: float = 0.0) -> list[bytes]:
+        """What came since the last time, the newest last; it may have been kept alone."""
 
     def close(self) -> None: ...
 
@@ -51,7 +54,7 @@ class Slot:
     def size(room: int) -> int:
         return (_HEAD.size + room + 63) // 64 * 64
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: bytes | bytearray) -> None:
         start = self.at + _HEAD.size
         _HEAD.pack_into(self.memory, self.at, self.sequence + 1, len(data))
         self.memory[start : start + len(data)] = data
@@ -70,26 +73,64 @@ class Slot:
         self.seen = sequence
         return bytes(data)
 
+    def read_all(self) -> list[bytes]:
+        data = self.read()
+        return [] if data is None else [data]
+
+
+class Ring:
+    """The newest records in memory, that one process writes and another reads: slots in turn, and
+    before them how many records there were."""
+
+    def __init__(self, memory: mmap.mmap, at: int, room: int, slots: int) -> None:
+        self.memory, self.at = memory, at
+        self.slots = [
+            Slot(memory, at + _WRITTEN.size + k * Slot.size(room), room) for k in range(slots)
+        ]
+        self.seen = 0
+
+    @staticmethod
+    def size(room: int, slots: int) -> int:
+        return _WRITTEN.size + slots * Slot.size(room)
+
+    @property
+    def written(self) -> int:
+        count: int = _WRITTEN.unpack_from(self.memory, self.at)[0]
+        return count
+
+    def write(self, data: bytes) -> None:
+        written = self.written
+        self.slots[written % len(self.slots)].write(data)
+        _WRITTEN.pack_into(self.memory, self.at, written + 1)
+
+    def read(self) -> list[bytes]:
+        """What is new and still there, the newest last."""
+        written, many = self.written, len(self.slots)
+        new = range(max(self.seen, written - many), written)
+        self.seen = written
+        return [data for k in new if (data := self.slots[k % many].read()) is not None]
+
 
 class SharedMemory:
-    """A file in memory, with a slot each way."""
+    """A file in memory: a slot for readings, a ring for commands."""
 
     def __init__(self, path: Path | str, n: int, *, machine: bool = False) -> None:
-        up, down = Slot.size(reading_size(n)), Slot.size(command_size(n))
+        up, down = Slot.size(reading_size(n)), Ring.size(command_size(n), _KEPT)
         self.memory = mapped(path, up + down)
         readings = Slot(self.memory, 0, reading_size(n))
-        commands = Slot(self.memory, up, command_size(n))
-        self.out, self.into = (readings, commands) if machine else (commands, readings)
+        commands = Ring(self.memory, up, command_size(n), _KEPT)
+        self.out: Slot | Ring = readings if machine else commands
+        self.into = commands.read if machine else readings.read_all
 
     def send(self, data: bytes) -> None:
         self.out.write(data)
 
-    def receive(self, timeout: float = 0.0) -> bytes | None:
+    def receive(self, timeout: float = 0.0) -> list[bytes]:
         until = time.monotonic() + timeout
         while True:
-            data = self.into.read()
-            if data is not None or time.monotonic() >= until:
-                return data
+            came = self.into()
+            if came or time.monotonic() >= until:
+                return came
             time.sleep(_POLL)
 
     def close(self) -> None:
@@ -125,15 +166,15 @@ class Udp:
         except (ConnectionRefusedError, BlockingIOError):
             pass  # nobody listens, or the system has no room: the record is lost
 
-    def receive(self, timeout: float = 0.0) -> bytes | None:
-        newest = self._drain()
-        if newest is not None or timeout <= 0:
-            return newest
+    def receive(self, timeout: float = 0.0) -> list[bytes]:
+        came = self._drain()
+        if came or timeout <= 0:
+            return came
         select([self.socket], [], [], timeout)
         return self._drain()
 
-    def _drain(self) -> bytes | None:
-        newest = None
+    def _drain(self) -> list[bytes]:
+        came = []
         for _ in range(1000):  # a flood must not hold the loop
             try:
                 data, sender = self.socket.recvfrom(2048)
@@ -145,8 +186,8 @@ class Udp:
                 if command_of(data, self.n) is None:
                     continue  # a stranger
                 self.peer = sender
-            newest = data
-        return newest
+            came.append(data)
+        return came
 
     def close(self) -> None:
         self.socket.close()
@@ -164,10 +205,10 @@ class Remote:
     def read(self, timeout: float = 0.0) -> Reading | None:
         if not self.last:  # so that the machine knows whom to answer
             self.channel.send(command_bytes(safe(0, 0, self.n)))
-        data = self.channel.receive(timeout)
-        if data is None:
+        came = self.channel.receive(timeout)
+        if not came:
             return None
-        reading = reading_of(data, self.n)
+        reading = reading_of(came[-1], self.n)
         if reading is None or reading.cycle <= self.last:
             self.refused += 1
             return None
@@ -179,12 +220,6 @@ class Remote:
 
     def close(self) -> None:
         self.channel.close()
-
-
-def newest_command(channel: Channel, n: int) -> Command | None:
-    """For the machine's end."""
-    data = channel.receive()
-    return None if data is None else command_of(data, n)
 
 
 def mapped(path: Path | str, size: int) -> mmap.mmap:

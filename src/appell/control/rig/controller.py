@@ -60,6 +60,7 @@ class Controller:
         self.approach: Approach | None = None
         self.looks: list[Array] = []
         self.tick = 0
+        self.read = 0  # the machine's cycle of the last reading that was observed
         self.began = 0  # the tick of the phase
         self.ages = _Ages()
         self.own = law.initial
@@ -77,7 +78,7 @@ class Controller:
         """The command of a cycle. Ticks count from 1."""
         elapsed, self.tick = tick - self.tick, tick
         age = self.ages.of(tick, reading)
-        self._observe(elapsed, reading)
+        self._observe(elapsed, reading, age)
         if self.state in (State.HOMING, State.ENABLED):
             seen = Seen(
                 tick,
@@ -129,13 +130,14 @@ class Controller:
             return "watchdog of the machine: a reset does not clear it"
         return out_of_range(reading.pots)
 
-    def _observe(self, elapsed: int, reading: Reading | None) -> None:
+    def _observe(self, elapsed: int, reading: Reading | None, age: int) -> None:
         if self.observer is None:
             return
-        for _ in range(min(elapsed, 1000)):
-            self.observer.predict(self.ad)
-        if reading is not None:
-            self.observer.correct(reading.counts)
+        if reading is None:
+            self.observer.predict(self.ad, elapsed)
+        else:
+            since, self.read = max(1, reading.cycle - self.read), reading.cycle
+            self.observer.follow(self.ad, elapsed, reading.counts, since, age)
         self.q, self.v = self.observer.q, self.observer.v
 
     def _drive(self, tick: int, reading: Reading | None) -> None:
@@ -151,7 +153,9 @@ class Controller:
         except Exception as problem:  # whatever a law does, the arm must stop
             self.fail(f"law: {type(problem).__name__}: {problem}")
             return
-        if not isfinite(self.tau @ self.tau):
+        if self.tau.shape != self.q.shape:
+            self.fail(f"law: torques of shape {self.tau.shape}; expected {self.q.shape}")
+        elif not isfinite(sum(self.tau.tolist())):
             self.fail("law: torques are not finite")
 
     def _reference(self, tick: int, reading: Reading | None) -> Reference | None:
@@ -179,7 +183,7 @@ class Controller:
         if len(self.looks) < READINGS:
             return None
         q = np.mean(self.looks, axis=0)
-        self.observer = Observer(self.machine, reading.counts, q)
+        self.observer, self.read = Observer(self.machine, reading.counts, q), reading.cycle
         self.homing = Homing(self.machine, reading, q)
         self.q, self.v, self.qd = self.observer.q, self.observer.v, q
         self.phase, self.began = Phase.HOME, tick

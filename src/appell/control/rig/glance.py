@@ -18,49 +18,54 @@ class Glance:
     """Says well only where every check does."""
 
     def __init__(self, safety: Safety) -> None:
-        self.safety, n = safety, safety.machine.n
+        self.safety = safety
         limits, machine = safety.limits, safety.machine
-        self.middle = (safety.lower + safety.upper) / 2
-        self.low = np.asarray(machine.pot_low)
-        self.rows = np.zeros((9, n))
-        most = np.array(
-            [
-                (safety.upper - safety.lower) / 2,
-                safety.fastest,
-                machine.torque,
-                np.full(n, limits.apart),
-                np.full(n, limits.stuck),
-                safety.most_counts,
-                np.full(n, limits.jumps_of),
-                np.full(n, limits.error),
-                safety.whole + limits.slip,
-            ]
+        each = (
+            safety.lower,
+            safety.upper,
+            safety.fastest,
+            machine.torque,
+            np.asarray(machine.pot_low),
+            machine.code,
+            safety.most_counts,
+            safety.whole + limits.slip,
         )
-        self.most = most[:7], most
+        self.joints = list(zip(*(x.tolist() for x in each), strict=True))
         self.clean = True  # nothing is being counted
 
     def well(self, seen: Seen, reading: Reading) -> bool:
-        safety, rows = self.safety, self.rows
-        last, homed = safety.last, safety.home is not None
-        since = 0 if last is None else reading.cycle - last.cycle
-        if last is None or since != 1 or reading.hot:
-            self.clean = False
-            return False
-        np.subtract(seen.q, self.middle, out=rows[0])
-        rows[1], rows[2] = seen.v, seen.tau
-        np.multiply(reading.pots, safety.machine.code, out=rows[3])
-        rows[3] += self.low - seen.q
-        np.subtract(seen.desired, safety.stood, out=rows[4])
-        np.subtract(reading.counts, last.counts, out=rows[5], dtype=float)
-        np.subtract(reading.pots, last.pots, out=rows[6], dtype=float)
-        if homed:
-            np.subtract(seen.desired, seen.q, out=rows[7])
-            np.subtract(reading.counts, reading.latch, out=rows[8], dtype=float)
-        shown = rows if homed else rows[:7]
-        well = not (np.abs(shown) > self.most[homed]).any()
-        well = well and reading.pulses.tobytes() == last.pulses.tobytes()
+        last = self.safety.last
+        well = (
+            last is not None
+            and reading.cycle - last.cycle == 1
+            and not reading.hot
+            and reading.pulses.tobytes() == last.pulses.tobytes()
+            and self._joints_well(seen, reading, last)
+        )
         if well and not self.clean:
-            for count in safety.runs.values():
+            for count in self.safety.runs.values():
                 count[:] = 0
         self.clean = well
         return well
+
+    def _joints_well(self, seen: Seen, reading: Reading, last: Reading) -> bool:
+        """Plain numbers: for so few joints they are quicker than arrays."""
+        limits, homed = self.safety.limits, self.safety.home is not None
+        numbers = (seen.q, seen.v, seen.tau, seen.desired, self.safety.stood)
+        whole = (reading.counts, last.counts, reading.latch, reading.pots, last.pots)
+        joints = zip(self.joints, *(x.tolist() for x in numbers + whole), strict=True)
+        for limit, q, v, tau, qd, stood, count, before, latch, pot, was in joints:
+            lower, upper, fastest, strongest, low, code, most, turn = limit
+            if not (
+                lower <= q <= upper
+                and abs(v) <= fastest
+                and abs(tau) <= strongest
+                and abs(low + pot * code - q) <= limits.apart
+                and abs(qd - stood) <= limits.stuck
+                and abs(count - before) <= most
+                and abs(pot - was) <= limits.jumps_of
+            ):
+                return False
+            if homed and not (abs(qd - q) <= limits.error and abs(count - latch) <= turn):
+                return False
+        return True

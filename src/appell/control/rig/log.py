@@ -25,6 +25,7 @@ from appell.errors import InputError, reading
 from appell.robot import Array
 
 _CYCLES, _EVENTS = 1, 2  # channels
+_HEAD = struct.Struct("<BQHIQQ4s")  # of a record of a cycle: see message_type
 _EVENT = """uint64 cycle
 uint8 state
 string reason
@@ -79,6 +80,14 @@ def message_type(n: int) -> np.dtype[np.void]:
     )
 
 
+_LETTERS = {"<i8": "q", "<u8": "Q", "<f8": "d", "<i4": "i", "<u4": "I", "<u2": "H", "u1": "B"}
+
+
+def layout(n: int) -> struct.Struct:
+    """The same, for plain numbers one after another."""
+    return struct.Struct("<" + "".join(f"{many or 1}{_LETTERS[x]}" for _, x, _, many in fields(n)))
+
+
 def schema_text(n: int) -> str:
     return "".join(
         f"{ros}{f'[{many}]' if many else ''} {name}\n" for name, _, ros, many in fields(n)
@@ -86,19 +95,14 @@ def schema_text(n: int) -> str:
 
 
 class Writer:
-    """``row`` is filled by its user, field by field; ``cycle`` writes it."""
+    """``fill`` makes a record of a cycle, ``cycle`` writes it."""
 
     def __init__(self, path: Path | str, n: int, metadata: Mapping[str, Any]) -> None:
         self.path = Path(path)
         self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        self.whole = np.zeros(1, dtype=message_type(n))
-        self.row = self.whole["payload"]
-        self.whole["opcode"] = mcap.MESSAGE
-        self.whole["length"] = self.whole.itemsize - mcap.RECORD.size
-        self.whole["channel"] = _CYCLES
-        self.whole["cdr"] = mcap.CDR
-        self.bytes = self.whole.view(np.uint8).data.cast("B")
-        self.written = 0
+        self.layout = layout(n)
+        self.bytes = bytearray(_HEAD.size + self.layout.size)  # the record
+        self.written = self.time = 0
         self.events = self.crc = 0
         told = {"joints": str(n)} | {k: json.dumps(v) for k, v in metadata.items()}
         self._write(
@@ -110,11 +114,17 @@ class Writer:
             + mcap.channel(_EVENTS, 2, "/event", {})
         )
 
+    def fill(self, *numbers: Any) -> None:
+        """All numbers of a cycle, in the order of ``fields``; struct.error if they do not fit."""
+        self.layout.pack_into(self.bytes, _HEAD.size, *numbers)
+
     def cycle(self, time: int) -> None:
-        """Write ``row``; time in ns. OSError when there is no room."""
-        whole = self.whole
-        whole["sequence"] = self.written & 0xFFFFFFFF
-        whole["log_time"] = whole["publish_time"] = time
+        """Write the record; time in ns. OSError when there is no room."""
+        length, sequence = len(self.bytes) - mcap.RECORD.size, self.written & 0xFFFFFFFF
+        _HEAD.pack_into(
+            self.bytes, 0, mcap.MESSAGE, length, _CYCLES, sequence, time, time, mcap.CDR
+        )
+        self.time = time
         self._write(self.bytes)
         self.written += 1
 
@@ -124,7 +134,7 @@ class Writer:
         self._write(mcap.message(_EVENTS, self.events, time, payload))
         self.events += 1
 
-    def _write(self, data: bytes | memoryview) -> None:
+    def _write(self, data: bytes | bytearray) -> None:
         """All of it, or an error and nothing of it."""
         done = os.write(self.fd, data)
         if done == len(data):

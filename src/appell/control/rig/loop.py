@@ -24,6 +24,9 @@ _PACE = 1.0  # s to wait for a reading where there is no clock
 _FIRST = 10.0  # s to wait for the first readings
 _ASK = 10  # cycles
 _LISTEN = 50  # readings, to know when they come
+_MOST_NS = 2**31 - 1  # that a log can tell
+
+_Numbers = tuple[int, list[int], int]  # of a reading: hot, those of the joints, status
 
 
 @dataclass
@@ -61,6 +64,7 @@ class Loop:
         self.told: State | None = None
         self.tick = self.cycles = self.busy = 0
         self.full = False  # the log, of the disk
+        self.measured: _Numbers = 0, [0] * 4 * controller.machine.n, 0
 
     def run(self, clock: Clock | None = None) -> Result:
         """To the end, and a few cycles on. Without a clock: as fast as readings come."""
@@ -107,7 +111,7 @@ class Loop:
         self._act_dead()
         self._write(self._decided(reading, now))
         self.cycles += 1
-        self._fill(reading, now, late, self.clock.overruns)
+        self._fill(reading, now, late)
         self._log(now + self.zero)
         if self.board is not None:
             self.board.write(self.writer.bytes)
@@ -152,22 +156,25 @@ class Loop:
             self.full = True
             controller.fail(f"log: {problem.strerror}")
 
-    def _fill(self, reading: Reading | None, now: int, late: int, overruns: int) -> None:
-        row, c = self.writer.row, self.controller
-        row["time"], row["cycle"] = now, self.tick
-        row["q"], row["v"], row["qd"], row["tau"], row["volts"] = c.q, c.v, c.qd, c.tau, c.volts
-        row["late"], row["busy"] = min(late, 2**31 - 1), min(self.busy, 2**31 - 1)
-        row["overruns"], row["order"] = overruns, c.order
-        row["state"], row["phase"] = c.state, c.phase
-        if reading is None:
-            row["reading"] = 0
-            return
+    def _fill(self, reading: Reading | None, now: int, late: int) -> None:
+        """The record. Where nothing was read, it has what was read before."""
         try:
-            row["reading"], row["status"], row["hot"] = reading.cycle, reading.status, reading.hot
-            row["counts"], row["latch"] = reading.counts, reading.latch
-            row["pulses"], row["pots"] = reading.pulses, reading.pots
+            numbers = self.measured if reading is None else _numbers(reading)
+            self._record(0 if reading is None else reading.cycle, numbers, now, late)
+            self.measured = numbers
         except Exception as problem:  # of a driver that gives what is no reading
-            c.fail(f"hardware: no reading of {c.machine.n} joints: {problem}")
+            n = self.controller.machine.n
+            self.controller.fail(f"hardware: no reading of {n} joints: {problem}")
+            self._record(0, self.measured, now, late)
+
+    def _record(self, cycle: int, read: _Numbers, now: int, late: int) -> None:
+        c, (hot, joints, status) = self.controller, read
+        reals = (x for each in (c.q, c.v, c.qd, c.tau, c.volts) for x in each.tolist())
+        late, busy, overruns = min(late, _MOST_NS), min(self.busy, _MOST_NS), self.clock.overruns
+        self.writer.fill(
+            now, self.tick, cycle, *reals, late, busy, overruns, hot, *joints, status, c.order,
+            c.state, c.phase,
+        )  # fmt: skip
 
     def _asked(self) -> None:
         """What is asked of the run from outside, now and then."""
@@ -192,7 +199,7 @@ class Loop:
         """Close everything. A machine that does not say that it stands is a fault, too."""
         if not self.stands:
             self.controller.fail("the machine does not say that it stands")
-            self._log(int(self.writer.whole["log_time"][0]), cycle=False)
+            self._log(self.writer.time, cycle=False)
         closed = not self.full
         try:
             self.writer.close(clean=closed)
@@ -204,6 +211,11 @@ class Loop:
             self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
         c = self.controller
         return Result(c.state, c.reason, self.cycles, self.clock.overruns, self.stands, closed)
+
+
+def _numbers(reading: Reading) -> _Numbers:
+    parts = (reading.counts, reading.latch, reading.pulses, reading.pots)
+    return reading.hot, [x for part in parts for x in part.tolist()], reading.status
 
 
 def between_readings(hardware: Hardware, period: float) -> Clock | None:

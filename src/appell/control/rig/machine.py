@@ -131,19 +131,21 @@ class Machine:
 
     def output(self, tau: Array) -> tuple[npt.NDArray[np.int64], Array]:
         """Codes of the output's converter for torques at the joints, and the volts they are."""
-        half = 2 ** (DAC_BITS - 1)
-        steps = np.rint(tau * self._steps_per_torque)
-        np.maximum(steps, -half, out=steps)
-        np.minimum(steps, half - 1, out=steps)
-        return (steps + half).astype(np.int64), steps * self.volt_step
+        per_torque, least, most, volt_step = self._steps
+        steps = np.minimum(np.maximum(np.rint(tau * per_torque), least), most)
+        return (steps - least).astype(np.int64), steps * volt_step
 
     @cached_property
-    def _steps_per_torque(self) -> Array:
-        return 1 / (self.torque_per_volt * self.volt_step)
+    def _steps(self) -> tuple[Array, Array, Array, Array]:
+        """Of the output's converter: steps a torque, from, to, and V a step."""
+        half, one = 2 ** (DAC_BITS - 1), np.ones(self.n)
+        per_torque = 1 / (self.torque_per_volt * self.volt_step)
+        return per_torque, -half * one, (half - 1) * one, self.volt_step * one
 
     def volts(self, codes: Any) -> Array:
         """What codes of the output's converter give."""
-        return (np.asarray(codes, dtype=float) - 2 ** (DAC_BITS - 1)) * self.volt_step
+        _, least, _, volt_step = self._steps
+        return (codes + least) * volt_step
 
     def at(self, codes: Any) -> Array:
         """Positions that the potentiometers' codes tell, rad."""

@@ -2,13 +2,19 @@
 
 A count is coarse: its difference over a millisecond is useless as a speed. An observer follows the
 counts instead, a model of two integrators corrected by what is measured, with both its poles at
-``-bandwidth``. It is told the acceleration that is desired, so it does not lag behind on the way.
+``-bandwidth``. It is told the acceleration that is desired, so it does not lag behind on the way,
+and how old counts are that come late, so it does not take them for those of now.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
+from appell.control.compiled import Shapes, single_kernel
 from appell.control.rig.machine import Machine
 from appell.control.rig.protocol import Whole
 from appell.robot import Array
@@ -16,37 +22,70 @@ from appell.robot import Array
 BANDWIDTH = 150.0  # rad/s
 
 
+@lru_cache(maxsize=64)
+def observing(n: int) -> Callable[[Array, Array, Array, Array], Array]:
+    """(x, a, measured, (h, gain of q, gain of v, age)) -> x = (q, v) h later, corrected by where
+    the joints were measured to be, ``age`` before that."""
+
+    def equation(x: Any, a: Any, measured: Any, numbers: Any) -> Any:
+        h, gain_q, gain_v, age = numbers
+        later = list[Any]()
+        for q, v, rate, seen in zip(x[:n], x[n:], a, measured, strict=True):
+            now, speed = q + h * v + h * h / 2 * rate, v + h * rate
+            error = seen - (now - age * speed + age * age / 2 * rate)
+            later.append((now + (gain_q + age * gain_v) * error, speed + gain_v * error))
+        return [q for q, _ in later] + [v for _, v in later]
+
+    inputs: Shapes = {"x": (2 * n,), "a": (n,), "measured": (n,), "numbers": (4,)}
+    return single_kernel("observer", equation, inputs, {"later": (2 * n,)})
+
+
 class Observer:
     """``measured`` is what the counts tell; ``q`` and ``v`` are the estimates."""
 
     def __init__(self, machine: Machine, counts: Whole, q: Array, bandwidth: float = BANDWIDTH):
-        self.step, self.T = machine.count, machine.period
-        x = np.exp(-bandwidth * self.T)  # both poles of the sampled observer
-        self.gain_q, self.gain_v = 1 - x * x, (1 - x) ** 2 / self.T
+        self.n, self.step, self.T = machine.n, machine.count, machine.period
+        self.later, self.bandwidth = observing(machine.n), bandwidth
+        self.usual = self._gains(1, 1, 0)
         self.last = counts
         self.total = np.zeros(machine.n, dtype=np.int64)  # counts since the first reading
         self.zero = q.copy()  # where the joints were then, in the middle of a count
         self.measured = q.copy()
-        self.q, self.v = q.copy(), np.zeros(machine.n)
+        self.x: Array = np.concatenate([q, np.zeros(machine.n)])
 
-    def predict(self, a: Array) -> None:
-        """A cycle later, before anything is measured."""
-        dv = self.T * a
-        self.q = self.q + self.T * (self.v + 0.5 * dv)
-        self.v = self.v + dv
+    @property
+    def q(self) -> Array:
+        return self.x[: self.n]
 
-    def correct(self, counts: Whole) -> None:
-        """By the counts of this cycle."""
+    @property
+    def v(self) -> Array:
+        return self.x[self.n :]
+
+    def predict(self, a: Array, elapsed: int) -> None:
+        """So many cycles later, nothing having been measured."""
+        none = np.array([elapsed * self.T, 0.0, 0.0, 0.0])
+        self.x = self.later(self.x, a, self.measured, none)
+
+    def follow(self, a: Array, elapsed: int, counts: Whole, since: int = 1, age: int = 0) -> None:
+        """So many cycles later, corrected by counts that are ``age`` cycles old, and came ``since``
+        cycles after those before them."""
         self.total = self.total + apart(counts, self.last)
         self.last = counts
         self.measured = self.zero + self.step * self.total
-        error = self.measured - self.q
-        self.q = self.q + self.gain_q * error
-        self.v = self.v + self.gain_v * error
+        usual = elapsed == since == 1 and age == 0
+        gains = self.usual if usual else self._gains(elapsed, since, age)
+        self.x = self.later(self.x, a, self.measured, gains)
+
+    def _gains(self, elapsed: int, since: int, age: int) -> Array:
+        """Of an observer that is sampled as seldom, with the same poles."""
+        p = np.exp(-self.bandwidth * since * self.T)
+        T = self.T
+        return np.array([elapsed * T, 1 - p * p, (1 - p) ** 2 / (since * T), age * T])
 
     def move_zero(self, by: Array) -> None:
         """The joints are elsewhere than was thought."""
-        self.zero, self.measured, self.q = self.zero + by, self.measured + by, self.q + by
+        self.zero, self.measured = self.zero + by, self.measured + by
+        self.x = np.concatenate([self.q + by, self.v])
 
 
 def apart(counts: Whole, before: Whole) -> Whole:

@@ -8,16 +8,78 @@ for a thousand cycles a second.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from appell.control.compiled import Shapes, single_kernel
 from appell.control.rig.machine import Machine
-from appell.control.rubbing import holding
+from appell.equations.feedback import Scalars, clipped, minus, plus, times
+from appell.equations.held_joints import held_joints
+from appell.maths.scalar import Scalar, sign
+from appell.model.model import Model
+from appell.model.regroup import regrouped
 from appell.robot import Array, Robot
 
 Bools = npt.NDArray[np.bool_]
 
 _REST = 1e-4  # rad/s
+_STILL = np.zeros(1)
+
+
+@lru_cache(maxsize=64)
+def slope(model: Model) -> Callable[[Array, Array, Array, Array, Array, Array], Array]:
+    """(y, h, k, push, damping, free) -> the rate of y = (q, v), and what holds the joints that are
+    not free, h after y at the rate k."""
+    n, whole = model.nv, regrouped(model)
+
+    def equation(y: Any, h: Any, k: Any, push: Any, damping: Any, free: Any) -> Any:
+        return _slope(whole, y, h[0], k, push, damping, free)
+
+    inputs: Shapes = {"y": (2 * n,), "h": (1,), "k": (2 * n,)}
+    inputs |= dict.fromkeys(("push", "damping", "free"), (n,))
+    return single_kernel("damped_arm", equation, inputs, {"rate": (3 * n,)}, model)
+
+
+def _slope(
+    model: Model, y: Scalars, h: Scalar, k: Scalars, push: Scalars, damping: Scalars, free: Scalars
+) -> list[Scalar]:
+    later = plus(y, [h * rate for rate in k])
+    q, v = later[: model.nv], later[model.nv :]
+    a, held = held_joints(model, q, v, minus(push, times(damping, v)), free)
+    return [*v, *a, *held]
+
+
+@lru_cache(maxsize=64)
+def smooth_period(model: Model) -> Callable[[Array, Array, Array, Array, Array], Array]:
+    """(y, volts, hand, motors, period) -> y a period later and the motors' currents, by one step of
+    Runge-Kutta while every joint turns; and how many signs say that each does, all the way: two a
+    joint, and one for not being slow."""
+    n, whole = model.nv, regrouped(model)
+
+    def equation(y: Any, volts: Any, hand: Any, motors: Any, period: Any) -> Any:
+        amplifier, most, back, per_ohm, viscous, coulomb = motors
+        h, v = period[0], y[n:]
+        emf = times(per_ohm, times(back, v))  # as a current
+        wanted = plus(times(amplifier, volts), emf)
+        current = minus([clipped(x, limit) for x, limit in zip(wanted, most, strict=True)], emf)
+        dry = times(coulomb, [sign(x) for x in v])
+        push = minus(plus(times(back, current), hand), dry)
+        k = k1 = _slope(whole, y, 0, [0] * 2 * n, push, viscous, [1] * n)[: 2 * n]
+        total = k1
+        for share, weight in ((0.5, 2), (0.5, 2), (1, 1)):
+            k = _slope(whole, y, share * h, k, push, viscous, [1] * n)[: 2 * n]
+            total = plus(total, [weight * x for x in k])
+        new = plus(y, [h / 6 * x for x in total])
+        speeds = zip(v, k1[n:], new[n:], strict=True)
+        turns = [(x * x - _REST**2, x * (x + h * a), x * later) for x, a, later in speeds]
+        return [*new, *current, sum((sign(x) for each in turns for x in each), start=0)]
+
+    inputs: Shapes = {"y": (2 * n,), "volts": (n,), "hand": (n,), "motors": (6, n), "period": (1,)}
+    return single_kernel("smooth_period", equation, inputs, {"made": (3 * n + 1,)}, model)
 
 
 class Arm:
@@ -25,8 +87,9 @@ class Arm:
 
     def __init__(self, robot: Robot, machine: Machine, q: Array) -> None:
         self.n, self.machine = robot.nv, machine
-        self.q, self.v = q.copy(), np.zeros(robot.nv)
-        self.rate = holding(robot.model)
+        self.y: Array = np.concatenate([q, np.zeros(robot.nv)])
+        self.slope, self.smooth = slope(robot.model), smooth_period(robot.model)
+        self.none, self.all = np.zeros(2 * robot.nv), np.ones(robot.nv)
         self.viscous, self.coulomb, self.brake = (
             np.asarray(x, dtype=float) for x in (machine.viscous, machine.coulomb, machine.brake)
         )
@@ -36,43 +99,66 @@ class Arm:
             np.asarray(x) for x in (machine.resistance, machine.supply, machine.amplifier)
         )
         self.shorted = self.back**2 / self.resistance  # N m s a rad, of a motor that is cut off
+        self.numbers = np.array(
+            [
+                self.amplifier,
+                self.supply / self.resistance,
+                self.back,
+                1 / self.resistance,
+                self.viscous,
+                self.coulomb,
+            ]
+        )
         self.current: Array = np.zeros(self.n)
         self.hand: Array = np.zeros(self.n)  # N m, from outside
 
+    @property
+    def q(self) -> Array:
+        return self.y[: self.n]
+
+    @property
+    def v(self) -> Array:
+        return self.y[self.n :]
+
     def advance(self, volts: Array, powered: bool, braked: bool, h: float) -> None:
-        """One period under a command that is held: as many steps as joints come to rest in it."""
+        """One period under a command that is held: quickly, if every joint turns and goes on to."""
+        if powered and not braked:
+            made = self.smooth(self.y, volts, self.hand, self.numbers, np.array([h]))
+            if made[-1] == 3 * self.n:
+                self.y, self.current = made[: 2 * self.n], made[2 * self.n : -1]
+                return
+        self.careful(volts, powered, braked, h)
+
+    def careful(self, volts: Array, powered: bool, braked: bool, h: float) -> None:
+        """The same in as many steps as joints come to rest in it."""
         tau, damping = self.motors(volts, powered)
+        tau = tau + self.hand
         dry = self.coulomb + self.brake if braked else self.coulomb
         for _ in range(2 * self.n):
-            way, free = self.settle(tau + self.hand, dry)
-            push = tau + self.hand - dry * way
-            h -= self.step(push, damping, way, free, dry > 0, h)
+            way, free = self.settle(tau, dry)
+            h -= self.step(tau - dry * way, damping, way, free, dry, h)
             if h <= 0:
                 return
 
     def step(
-        self, push: Array, damping: Array, way: Array, free: Array, rubs: Bools, h: float
+        self, push: Array, damping: Array, way: Array, free: Array, dry: Array, h: float
     ) -> float:
         """Runge-Kutta over h, or until a joint comes to rest. How long that was."""
-        y, n, rate = np.concatenate([self.q, self.v]), self.n, self.rate
-
-        def slope(y: Array) -> Array:
-            v = y[n:]
-            return rate(y[:n], v, push - damping * v, free)[: 2 * n]
-
-        k1 = slope(y)
-        back = self.v * way + h * way * k1[n:]  # the speed after h, if the force stays
-        stops = rubs & (back < 0) & (self.v != 0)
-        if stops.any():
+        n, y, forces = self.n, self.y, (push, damping, free)
+        k1 = self.slope(y, _STILL, self.none, *forces)[: 2 * n]
+        stops = turned(self.v, self.v + h * k1[n:], dry)  # if the force stays
+        if stops is not None:
             h = float(np.min(-self.v[stops] / k1[n:][stops]))
-        k2 = slope(y + (h / 2) * k1)
-        k3 = slope(y + (h / 2) * k2)
-        k4 = slope(y + h * k3)
-        y += (h / 6) * (k1 + 2 * (k2 + k3) + k4)
-        self.q, self.v = y[:n], y[n:]
-        rests = rubs & ((self.v * way < 0) | (stops & (np.abs(self.v) < _REST)))
-        if rests.any():  # friction stops a joint, and never turns it
+        half, whole = np.array([h / 2]), np.array([h])
+        k2 = self.slope(y, half, k1, *forces)[: 2 * n]
+        k3 = self.slope(y, half, k2, *forces)[: 2 * n]
+        k4 = self.slope(y, whole, k3, *forces)[: 2 * n]
+        self.y = y + (h / 6) * (k1 + 2 * (k2 + k3) + k4)
+        rests = turned(way, self.v, dry)
+        if rests is not None:  # friction stops a joint, and never turns it
             self.v[rests] = 0.0
+        if stops is not None:
+            self.v[stops & (np.abs(self.v) < _REST)] = 0.0
         return h
 
     def motors(self, volts: Array, powered: bool) -> tuple[Array, Array]:
@@ -87,17 +173,29 @@ class Arm:
 
     def settle(self, tau: Array, dry: Array) -> tuple[Array, Array]:
         """Which way joints turn, and 1 for those that are free, 0 for those that stick."""
-        rests = (np.abs(self.v) < _REST) & (dry > 0)
-        if not rests.any():
-            return np.sign(self.v), np.ones(self.n)
-        self.v = np.where(rests, 0.0, self.v)
+        slow = min(map(abs, self.v.tolist())) < _REST
+        rests = (np.abs(self.v) < _REST) & (dry > 0) if slow else None
+        if rests is None or not rests.any():
+            return np.sign(self.v), self.all
+        self.y = np.concatenate([self.q, np.where(rests, 0.0, self.v)])
         way: Array = np.sign(self.v)
+        undamped = self.none[: self.n]
         for _ in range(self.n):
             free = np.where(rests, 0.0, 1.0)
-            held = self.rate(self.q, self.v, tau - dry * way, free)[2 * self.n :]
+            made = self.slope(self.y, _STILL, self.none, tau - dry * way, undamped, free)
+            held = made[2 * self.n :]
             over = np.where(rests, np.abs(held) - dry, -1.0)
             if not (over > 0).any():
                 break
             joint = int(np.argmax(over))
             rests[joint], way[joint] = False, np.sign(held[joint])
         return way, np.where(rests, 0.0, 1.0)
+
+
+def turned(before: Array, v: Array, dry: Array) -> Bools | None:
+    """The joints that rub and go another way than before; None if there are none."""
+    ahead = before * v
+    if min(ahead.tolist()) >= 0:
+        return None
+    back: Bools = (ahead < 0) & (dry > 0)
+    return back if back.any() else None

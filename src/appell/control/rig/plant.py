@@ -105,9 +105,9 @@ class Rig:
             self.echo,
             self.status,
             self.switches.see(self.arm.current, cycle, faults),
-            encoders.counts.astype(np.int32),
-            encoders.latch.astype(np.int32),
-            encoders.pulses.astype(np.uint16),
+            encoders.counts,
+            encoders.latch,
+            encoders.pulses,
             self.pots.see(self.arm.q, cycle, faults),
         )
 

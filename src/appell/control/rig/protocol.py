@@ -117,15 +117,8 @@ def reading_bytes(r: Reading) -> bytes:
     head = _READING.pack(
         _MAGIC_READING, VERSION, len(r.counts), r.status, r.hot, r.cycle, r.time, r.echo
     )
-    body = b"".join(
-        (
-            head,
-            r.counts.astype("<i4").tobytes(),
-            r.latch.astype("<i4").tobytes(),
-            r.pulses.astype("<u2").tobytes(),
-            r.pots.astype("<u2").tobytes(),
-        )
-    )
+    parts = ((r.counts, "<i4"), (r.latch, "<i4"), (r.pulses, "<u2"), (r.pots, "<u2"))
+    body = head + b"".join([x.astype(kind, copy=False).tobytes() for x, kind in parts])
     return body + _CRC.pack(crc32(body))
 
 

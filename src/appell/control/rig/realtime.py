@@ -13,7 +13,6 @@ import time
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _PR_SET_TIMERSLACK = 29
-AWAKE, _AWAKE_MOST = 1e-4, 0.3  # s, and of a period at most
 
 
 def prepare(priority: int = 50, cpu: int | None = None) -> dict[str, str]:
@@ -68,14 +67,10 @@ def _pin(cpu: int | None) -> str:
 
 
 class Clock:
-    """Deadlines a period apart, counted from the first; those that passed unmet are left out.
+    """Deadlines a period apart, counted from the first; those that passed unmet are left out."""
 
-    The end of the way to each is waited for awake: a sleeper is woken some 50 us late, and a
-    processor that has nothing to do may be given to others."""
-
-    def __init__(self, period: float, phase: float = 0.0, awake: float = AWAKE) -> None:
+    def __init__(self, period: float, phase: float = 0.0) -> None:
         self.period = round(1e9 * period)
-        self.awake = round(1e9 * min(awake, _AWAKE_MOST * period))
         self.deadline = time.monotonic_ns() + round(1e9 * period * phase)  # then one period on
         self.overruns = 0
 
@@ -87,9 +82,8 @@ class Clock:
             steps += (now - self.deadline) // self.period
             self.overruns += 1
             self.deadline += (steps - 1) * self.period
-        while (left := self.deadline - now) > 0:
-            if left > self.awake:
-                time.sleep((left - self.awake) / 1e9)
+        while now < self.deadline:
+            time.sleep((self.deadline - now) / 1e9)
             now = time.monotonic_ns()
         late = now - self.deadline
         slept = late // self.period  # deadlines that passed while it was not woken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ LINEARITY = 3.0  # codes by which it is not quite linear: 0.07 % of its range, a
 HOT, AMBIENT = 130.0, 25.0  # degrees Celsius
 WARMING, THERMAL = 0.8, 600.0  # K a W of the motor's losses, and s: assumed
 _OFTEN = 16  # cycles between two looks at temperatures
+_MANY = 256  # cycles whose noise is drawn at once
 
 
 class Encoders:
@@ -22,32 +24,41 @@ class Encoders:
 
     def __init__(self, machine: Machine, q: Array) -> None:
         n = machine.n
-        self.per_rad = 1 / machine.count
         self.whole = np.asarray(machine.counts)
         self.index = np.asarray(machine.index) / TURN * self.whole  # counts from the motor's zero
-        self.offset = -np.floor(q * self.per_rad).astype(np.int64)
-        self.revolution = np.floor((q * self.per_rad - self.index) / self.whole)
-        self.counts, self.latch, self.pulses = (np.zeros(n, dtype=np.int64) for _ in range(3))
+        self.per_rad = np.array([1 / machine.count, 1 / machine.revolution])
+        self.zero = np.array([np.zeros(n), self.index / self.whole])
+        counts, self.revolution = self._at(q)
+        self.offset = -counts.astype(np.int64)
+        self.counts, self.latch = np.zeros(n, np.int32), np.zeros(n, np.int32)
+        self.pulses = np.zeros(n, np.uint16)
         self.slipped: set[int] = set()
 
+    def _at(self, q: Array) -> Array:
+        """Whole counts, and whole revolutions from one index pulse to the next, (2, n)."""
+        return np.floor(q * self.per_rad - self.zero)
+
     def see(self, q: Array, cycle: int, faults: list[Fault]) -> None:
-        true = q * self.per_rad
-        revolution = np.floor((true - self.index) / self.whole)
-        passed = revolution != self.revolution
+        true, revolution = self._at(q)
+        counts = (true.astype(np.int64) + self.offset).astype(np.int32)  # they may run over
+        stuck = list[int]()
         if faults:
             self._slip(cycle, faults)
-            for fault in active(faults, "no index", cycle):
-                passed[fault.joint] = False
-        counts = np.floor(true).astype(np.int64) + self.offset
-        stuck = [f.joint for f in active(faults, "stuck", cycle)]
-        counts[stuck] = self.counts[stuck]
-        if passed.any():
-            ahead = np.maximum(revolution, self.revolution) * self.whole + self.index
-            at = np.floor(ahead).astype(np.int64) + self.offset
-            at[stuck] = counts[stuck]
-            self.latch = np.where(passed, at, self.latch)
-            self.pulses = (self.pulses + passed) % 65536
+            stuck = [f.joint for f in active(faults, "stuck", cycle)]
+            counts[stuck] = self.counts[stuck]
+        if revolution.tobytes() != self.revolution.tobytes():
+            self._pulse(revolution, counts, stuck, active(faults, "no index", cycle))
         self.revolution, self.counts = revolution, counts
+
+    def _pulse(self, revolution: Array, counts: Any, stuck: list[int], deaf: list[Fault]) -> None:
+        """The counters latch themselves; those that are stuck, where they are."""
+        passed = revolution != self.revolution
+        passed[[f.joint for f in deaf]] = False
+        ahead = np.maximum(revolution, self.revolution) * self.whole + self.index
+        at = (np.floor(ahead).astype(np.int64) + self.offset).astype(np.int32)
+        at[stuck] = counts[stuck]
+        self.latch = np.where(passed, at, self.latch)
+        self.pulses = self.pulses + passed.astype(np.uint16)
 
     def _slip(self, cycle: int, faults: list[Fault]) -> None:
         for k, fault in enumerate(faults):
@@ -62,15 +73,20 @@ class Potentiometers:
     def __init__(self, machine: Machine, seed: int) -> None:
         self.low, self.per_rad = np.asarray(machine.pot_low), 1 / machine.code
         self.random, self.phase = np.random.default_rng(seed), np.arange(machine.n)
+        self.none, self.most = np.zeros(machine.n), np.full(machine.n, 4095.0)
+        self.noise: Iterator[Array] = iter(())
 
     def see(self, q: Array, cycle: int, faults: list[Fault]) -> Any:
-        code = (q - self.low) * self.per_rad
-        noise = self.random.standard_normal(len(q)) * NOISE
+        noise = next(self.noise, None)
+        if noise is None:
+            self.noise = iter(NOISE * self.random.standard_normal((_MANY, len(q))))
+            noise = next(self.noise)
         for fault in active(faults, "noise", cycle):
             noise[fault.joint] *= fault.size / NOISE
+        code = (q - self.low) * self.per_rad
         code += LINEARITY * np.sin(0.005 * code + self.phase) + noise
-        code = np.rint(code)
-        return np.minimum(np.maximum(code, 0), 4095).astype(np.int64)
+        code = np.minimum(np.maximum(code, self.none), self.most)
+        return np.rint(code).astype(np.uint16)
 
 
 class Switches:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from appell.control.rig.channels import Channel, newest_command
+from appell.control.rig.channels import Channel
 from appell.control.rig.faults import active, fault_of
 from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import command_bytes, command_of, reading_bytes
+from appell.control.rig.protocol import Command, command_of, reading_bytes
 from appell.control.rig.realtime import Clock
 from appell.control.rig.wire import Wire
 
@@ -24,10 +25,11 @@ def serve(rig: Rig, channel: Channel, lines: Callable[[], list[bytes] | None]) -
     """A cycle a period until it is told to end. What it came to.
 
     ``lines`` gives what was said to it since it was last asked, None when nobody is there any more.
-    After a stall it makes up for the cycles that passed, as a real arm would not have stood still.
+    After a stall it makes up for the cycles that passed, as a real arm would not have stood still,
+    each with the commands that had been sent by then.
     """
     up, down = Wire("readings", rig.faults), Wire("commands", rig.faults)
-    clock = Clock(rig.machine.period, awake=0.0)  # nobody waits for it: its time is the loop's
+    clock = Clock(rig.machine.period)
     while True:
         steps, _ = clock.wait()
         said = lines()
@@ -35,19 +37,33 @@ def serve(rig: Rig, channel: Channel, lines: Callable[[], list[bytes] | None]) -
             return summary(rig, clock)
         for line in said:
             _obey(rig, line)
-        heard = newest_command(channel, rig.n)
-        arrived = down.carry(rig.cycle, None if heard is None else command_bytes(heard))
-        command = command_of(arrived[-1], rig.n) if arrived else None
-        sleeping = rig.echo == 0
-        for _ in range(min(steps, _MOST)):
-            reading = rig.step(command)
-            command = None
+        came, sleeping = deque(channel.receive()), rig.echo == 0
+        for behind in reversed(range(min(steps, _MOST))):
+            by = clock.deadline - behind * clock.period if behind else None
+            reading = rig.step(_arrived(rig, down, _sent(by, came, rig.n)))
         if sleeping and rig.echo:  # cycles of faults count from the first command
             rig.faults[:] = [replace(f, cycle=f.cycle + rig.cycle) for f in rig.faults]
         if rig.echo and active(rig.faults, "dead plant", rig.cycle):
             os.kill(os.getpid(), 9)
         for data in up.carry(rig.cycle, reading_bytes(reading)):
             channel.send(data)
+
+
+def _sent(by: int | None, came: deque[bytes], n: int) -> Iterator[bytes]:
+    """Those that were sent by then, or all; what is damaged has no time."""
+    while came:
+        command = command_of(came[0], n) if by is not None else None
+        if by is not None and command is not None and command.time > by:
+            return
+        yield came.popleft()
+
+
+def _arrived(rig: Rig, wire: Wire, sent: Iterable[bytes]) -> Command | None:
+    """The last that comes out of the wire in this cycle."""
+    out = wire.carry(rig.cycle, None)
+    for data in sent:
+        out = wire.carry(rig.cycle, data) or out
+    return command_of(out[-1], rig.n) if out else None
 
 
 def _obey(rig: Rig, line: bytes) -> None:

@@ -22,6 +22,8 @@ class Wire:
 
     def carry(self, cycle: int, data: bytes | None) -> list[bytes]:
         """Put one record in, or none; take out what is due, in the order of sending."""
+        if not self.faults and not self.waiting:
+            return [] if data is None else [data]
         if data is not None and not active(self.faults, self.lost, cycle):
             if active(self.faults, self.damaged, cycle):
                 data = _damaged(cycle, data)
