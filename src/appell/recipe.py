@@ -46,6 +46,18 @@ def quantity_named(name: str) -> Quantity:
         raise InputError(f"no quantity {name!r}; there are {', '.join(QUANTITIES)}.") from None
 
 
+def formulation_named(quantity: str, name: str | None, model: Model) -> str:
+    """The one that is asked for, or else the fastest for the model."""
+    asked = quantity_named(quantity)
+    if name is None:
+        return asked.default(model)
+    if not isinstance(name, str) or name not in asked.formulations:
+        raise InputError(
+            f"{quantity} has no formulation {name!r}; it has {', '.join(asked.formulations)}."
+        )
+    return name
+
+
 def compiled(model: Model, recipe: Recipe, dtype: str) -> Kernel:
     """The kernel, from the cache or made anew."""
     from appell.compile.kernel import Kernel
@@ -69,13 +81,7 @@ def recorded(model: Model, recipe: Recipe) -> Tape:
     from appell.compile.record import record
 
     asked = quantity_named(recipe.quantity)
-    try:
-        equation = asked.formulations[recipe.formulation]
-    except KeyError:
-        raise InputError(
-            f"{recipe.quantity} has no formulation {recipe.formulation!r}; it has "
-            f"{', '.join(asked.formulations)}."
-        ) from None
+    equation = asked.formulations[recipe.formulation]
     base = regrouped(model) if recipe.regroup and recipe.formulation in asked.regroup else model
     n = len(asked.inputs)
 

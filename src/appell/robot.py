@@ -22,7 +22,7 @@ from appell.model.parameters import (
     parameter_names,
     with_parameters,
 )
-from appell.recipe import Recipe, compiled, quantity_named, recorded
+from appell.recipe import Recipe, compiled, formulation_named, quantity_named, recorded
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -162,13 +162,13 @@ class Robot(Dynamics):
         chosen = groups(parameters)
         by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
         self._check_frame(quantity, frame)
-        which = formulation or self.default_formulation(quantity)
+        which = formulation_named(quantity, formulation, self.model)
         recipe = Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
         return self._made_once((recipe, kind), lambda: compiled(self.model, recipe, kind))
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""
-        return quantity_named(quantity).default(self.model)
+        return formulation_named(quantity, None, self.model)
 
     def operations(
         self,
@@ -183,7 +183,7 @@ class Robot(Dynamics):
         from appell.compile.count import count
 
         self._check_frame(quantity, frame)
-        which = formulation or self.default_formulation(quantity)
+        which = formulation_named(quantity, formulation, self.model)
         return count(recorded(self.model, Recipe(quantity, which, frame, (), (), regroup)))
 
     def with_payload(

@@ -55,6 +55,17 @@ def test_several_outputs_come_from_threads_too(robot, states):
         np.testing.assert_array_equal(x, y)
 
 
+def test_an_output_that_is_none_is_made(robot, states):
+    appell.set_threads(3)
+    kernel = robot.kernel("inverse_dynamics_derivatives")
+    expected = kernel(*states)
+    second = np.empty_like(expected[1])
+    made = kernel(*states, out=(None, second, None))
+    assert made[1] is second
+    for x, y in zip(made, expected, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
 def test_batches_broadcast_across_threads(robot, states):
     appell.set_threads(3)
     q = states[0, 0]

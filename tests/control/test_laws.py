@@ -303,7 +303,7 @@ def test_a_law_moves_joints_that_mimic_others():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ComputedTorque("puma560"), "expected a Robot; appell.load gives one"),
+        (lambda: ComputedTorque("puma560"), "expected a Robot of joints in a tree; appell.load"),
         (
             lambda: ComputedTorque(CHAIN, kp=[1, 2, 3]),
             r"kp has shape \(3,\); expected a number, or 2",

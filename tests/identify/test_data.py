@@ -257,6 +257,18 @@ def test_swapped_columns_are_noticed():
     assert refused(puma, columns | {"q": flipped}, "q2 has the opposite sign", cutoff=20)
 
 
+def test_radians_taken_for_degrees_are_noticed():
+    """And no joint force is blamed for it."""
+    puma = appell.load("puma560")
+    t = np.arange(0, 6, 0.01)[:, None]
+    w = np.array([1.0, 1.3, 1.7, 2.1, 2.3, 2.9])
+    q = 0.8 * np.sin(w * t)
+    tau = puma.inverse_dynamics(q, 0.8 * w * np.cos(w * t), -0.8 * w**2 * np.sin(w * t))
+    columns = {"t": t[:, 0], "q": q, "tau": tau}
+    told = "q is in radians taken for degrees"
+    assert refused(puma, columns, told, units={"q": "deg"}, cutoff=20)
+
+
 def test_speeds_that_are_no_rates_are_noticed(robot, signals):
     v = motion()[1]
     assert len(observe(robot, signals | {"v": v}))

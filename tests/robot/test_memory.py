@@ -46,8 +46,9 @@ def test_several_results_go_to_several_arrays(robot, n):
         lambda n: np.empty((n, 6), dtype=int),
         lambda n: (np.empty((n, 6)), np.empty((n, 6))),
         lambda n: np.broadcast_to(0.0, (n, 6)),
+        lambda n: (),
     ],
-    ids=["a list", "too few joints", "too many states", "whole numbers", "two", "read-only"],
+    ids=["list", "too few joints", "too many states", "whole numbers", "two", "read-only", "none"],
 )
 def test_an_out_that_cannot_take_the_result_is_refused(robot, n, wrong):
     with pytest.raises(appell.InputError, match="inverse_dynamics: out= does not fit"):

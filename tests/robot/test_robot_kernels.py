@@ -17,6 +17,8 @@ N = 13
     ("options", "message"),
     [
         ({"formulation": "magic"}, "no formulation 'magic'; it has gibbs_lean"),
+        ({"formulation": ""}, "no formulation ''; it has gibbs_lean"),
+        ({"formulation": []}, r"no formulation \[\]; it has gibbs_lean"),
         ({"dtype": "int32"}, "float64 and float32"),
         ({"target": "abacus"}, "'cpu'"),
         ({"parameters": "colour"}, "expected one of mass, com"),

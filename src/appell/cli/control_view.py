@@ -89,7 +89,9 @@ def print_report(report: Report) -> None:
 
 
 def print_times(report: Report) -> None:
-    """How late cycles began, as measured."""
+    """How late cycles began, and how long they took, as measured."""
+    import numpy as np
+
     typer.echo("; ".join(f"{name}: {what}" for name, what in report.allowed.items()))
     rows = [
         [name, f"{count}", f"{100 * count / max(report.cycles, 1):.3f} %"]
@@ -100,6 +102,9 @@ def print_times(report: Report) -> None:
     typer.echo(
         f"{100 * report.late_share:.4f} % of cycles more than half a period late or left out."
     )
+    if len(report.busy):
+        median, most = np.percentile(1e3 * report.busy, [50, 99])
+        typer.echo(f"A cycle took {median:.2f} ms (median), 99 % of them at most {most:.2f} ms.")
 
 
 def _print_last(report: Report) -> None:

@@ -122,8 +122,9 @@ def fit(
 ) -> None:
     """Estimate a robot's parameters: a report, parameters.csv, and robot.urdf, the new robot.
 
-    The exit status is 1 where an estimate foretells the data held out worse than the robot
-    as it was, or not at all; the files are written all the same.
+    The exit status is 1 where an estimate does not foretell the data held out (a negative R2),
+    or leaves over 1.1 times as much of their variance unexplained as the robot as it was, and
+    over 1 %; the files are written all the same.
     """
     from appell import identify as identification
     from appell.identify.checks import named

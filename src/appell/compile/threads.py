@@ -62,9 +62,10 @@ def in_threads(
     if (
         prod(batch) < 2 * _SHARE
         or not all(np.can_cast(x.dtype, np.float64) for x in arrays)
+        or (given is not None and not all(isinstance(y, np.ndarray) for y in given))
         or (given is not None and _overlap(arrays, given))
     ):
-        # NumPy itself copies inputs that an output overlaps.
+        # NumPy itself copies inputs that an output overlaps, and makes outputs that are None.
         return function(*arrays) if out is None else function(*arrays, out=out)
     whole = (
         arrays

@@ -307,7 +307,7 @@ class ClosedRobot(Robot):
         regroup: bool = True,
     ) -> Kernel:
         """A quantity's compiled equation, without checks."""
-        if formulation or parameters or wrt or target != "cpu" or not regroup:
+        if formulation is not None or parameters or wrt or target != "cpu" or not regroup:
             raise InputError(
                 f"kernel({quantity!r}): a closed robot's kernels take a dtype and a frame only."
             )

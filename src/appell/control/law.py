@@ -46,7 +46,10 @@ class Law:
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not isinstance(self.robot, Robot):
-            raise InputError(f"{name}({self.robot!r}): expected a Robot; appell.load gives one.")
+            raise InputError(
+                f"{name}({self.robot!r}): expected a Robot of joints in a tree; appell.load gives "
+                "one."
+            )
         if self.robot.nv != self.robot.model.nv:
             raise InputError(
                 f"{name}: '{self.robot.name}' has loops; laws are for robots without, whose joints "

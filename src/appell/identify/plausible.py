@@ -81,11 +81,11 @@ def refuse_forces(robot: Robot, given: Signals, origin: str) -> list[str]:
     step = max(1, len(given.q) // _MOST)
     given = Signals(*(x[::step] for x in given))
     fit = _explained(robot, given)
-    _refuse_signs(fit, given.tau, origin)
-    _refuse_units(robot, fit, given, origin)
-    _refuse_swapped_forces(fit, origin)
     own = np.diagonal(fit)
+    _refuse_signs(fit, given.tau, origin)
+    _refuse_swapped_forces(fit, origin)
     _refuse_positions(robot, given, own, origin)
+    _refuse_units(robot, fit, given, origin)
     return [
         f"the model explains little of tau{j + 1} (correlation {own[j]:.2f})"
         for j in np.flatnonzero(own < _POOR)

@@ -39,8 +39,8 @@ def recipe_for(
 ) -> Recipe:
     """With the defaults filled in; refused if there is none such."""
     asked = quantity_named(quantity)
-    which = formulation or next(iter(asked.formulations))
-    if which not in asked.formulations:
+    which = next(iter(asked.formulations)) if formulation is None else formulation
+    if not isinstance(which, str) or which not in asked.formulations:
         raise InputError(
             f"{quantity} has no formulation {which!r}; it has {', '.join(asked.formulations)}."
         )

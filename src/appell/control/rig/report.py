@@ -110,6 +110,11 @@ class Report:
         return self.log["late"] / 1e9
 
     @property
+    def busy(self) -> Array:
+        """s that each cycle took but the last, whose time no cycle tells."""
+        return self.log["busy"][1:] / 1e9
+
+    @property
     def late_share(self) -> float:
         """Of all cycles, those more than half a period late or left out."""
         if not self.cycles:
