@@ -199,7 +199,8 @@ class Kernel:
             for x in given
         ]
         return (
-            f"got {', '.join(shown) or 'nothing'}; expected writable arrays of {self.dtype}, {', '.join(wanted)}"
+            f"got {', '.join(shown) or 'nothing'}; expected writable arrays of {self.dtype}, "
+            f"{', '.join(wanted)}"
         )
 
 

@@ -23,6 +23,7 @@ from appell.errors import InputError
 from appell.robot import Array
 
 _RESET = 200  # cycles that a machine may take for it
+_BLIND = 1000  # cycles after which an estimate is none
 
 
 class Phase(IntEnum):
@@ -133,11 +134,12 @@ class Controller:
     def _observe(self, elapsed: int, reading: Reading | None, age: int) -> None:
         if self.observer is None:
             return
-        if reading is None:
-            self.observer.predict(self.ad, elapsed)
-        else:
+        if reading is None or elapsed > 1:
+            given = self.volts * self.machine.torque_per_volt
+            self.observer.predict(given, min(elapsed, _BLIND))
+        if reading is not None:
             since, self.read = max(1, reading.cycle - self.read), reading.cycle
-            self.observer.follow(self.ad, elapsed, reading.counts, since, age)
+            self.observer.follow(self.ad, int(elapsed == 1), reading.counts, since, age)
         self.q, self.v = self.observer.q, self.observer.v
 
     def _drive(self, tick: int, reading: Reading | None) -> None:
@@ -182,8 +184,8 @@ class Controller:
         self.looks.append(self.machine.at(reading.pots))
         if len(self.looks) < READINGS:
             return None
-        q = np.mean(self.looks, axis=0)
-        self.observer, self.read = Observer(self.machine, reading.counts, q), reading.cycle
+        q, model = np.mean(self.looks, axis=0), self.law.robot.model
+        self.observer, self.read = Observer(model, self.machine, reading.counts, q), reading.cycle
         self.homing = Homing(self.machine, reading, q)
         self.q, self.v, self.qd = self.observer.q, self.observer.v, q
         self.phase, self.began = Phase.HOME, tick
@@ -232,8 +234,8 @@ def rehearse(law: Law, machine: Machine) -> None:
 
 
 class _Ages:
-    """How much older a reading is than readings usually are. The machine has a clock of its own,
-    and a controller that stalls reads what is newer than its cycle: the median knows neither."""
+    """How much older a reading is than readings usually are; negative where a controller stalled in
+    a cycle and reads what is newer. The machine has a clock of its own: the median knows it."""
 
     def __init__(self) -> None:
         self.ahead: deque[int] = deque(maxlen=63)  # of the machine's cycles, compared with ours
@@ -246,4 +248,4 @@ class _Ages:
         self.ahead.append(ahead)
         if len(self.ahead) < 16 or tick % 16 == 0:
             self.usual = sorted(self.ahead)[len(self.ahead) // 2]
-        return max(0, self.usual - ahead)
+        return self.usual - ahead

@@ -3,7 +3,8 @@
 A count is coarse: its difference over a millisecond is useless as a speed. An observer follows the
 counts instead, a model of two integrators corrected by what is measured, with both its poles at
 ``-bandwidth``. It is told the acceleration that is desired, so it does not lag behind on the way,
-and how old counts are that come late, so it does not take them for those of now.
+and how old counts are that come late, so it does not take them for those of now. Where none come,
+the robot's equations say how the joints move under the torques that they were given.
 """
 
 from __future__ import annotations
@@ -17,9 +18,15 @@ import numpy as np
 from appell.control.compiled import Shapes, single_kernel
 from appell.control.rig.machine import Machine
 from appell.control.rig.protocol import Whole
+from appell.equations.feedback import clipped, minus, plus, times
+from appell.equations.quantities import QUANTITIES
+from appell.model.model import Model
+from appell.model.regroup import regrouped
 from appell.robot import Array
 
 BANDWIDTH = 150.0  # rad/s
+_SLOW = 0.05  # rad/s, below which dry friction is less
+_LONGEST = 5  # cycles of a step of the equations
 
 
 @lru_cache(maxsize=64)
@@ -40,12 +47,37 @@ def observing(n: int) -> Callable[[Array, Array, Array, Array], Array]:
     return single_kernel("observer", equation, inputs, {"later": (2 * n,)})
 
 
+@lru_cache(maxsize=64)
+def unseen(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
+    """(x, tau, friction, h) -> x = (q, v) h later; friction is viscous and dry, (2, n)."""
+    n, whole, dynamics = model.nv, regrouped(model), QUANTITIES["forward_dynamics"]
+
+    def equation(x: Any, tau: Any, friction: Any, h: Any) -> Any:
+        q, v = x[:n], x[n:]
+        dry = times(friction[1], [clipped(speed / _SLOW, 1) for speed in v])
+        given = minus(minus(tau, times(friction[0], v)), dry)
+        a = dynamics.formulations[dynamics.default(model)](whole, q, v, given)
+        later = plus(v, [h[0] * rate for rate in a])
+        return plus(q, [h[0] / 2 * speed for speed in plus(v, later)]) + later
+
+    inputs: Shapes = {"x": (2 * n,), "tau": (n,), "friction": (2, n), "h": (1,)}
+    return single_kernel("unseen_arm", equation, inputs, {"later": (2 * n,)}, model)
+
+
 class Observer:
     """``measured`` is what the counts tell; ``q`` and ``v`` are the estimates."""
 
-    def __init__(self, machine: Machine, counts: Whole, q: Array, bandwidth: float = BANDWIDTH):
+    def __init__(
+        self,
+        model: Model,
+        machine: Machine,
+        counts: Whole,
+        q: Array,
+        bandwidth: float = BANDWIDTH,
+    ):
         self.n, self.step, self.T = machine.n, machine.count, machine.period
-        self.later, self.bandwidth = observing(machine.n), bandwidth
+        self.later, self.unseen, self.bandwidth = observing(self.n), unseen(model), bandwidth
+        self.friction = np.array([machine.viscous, machine.coulomb], dtype=float)
         self.usual = self._gains(1, 1, 0)
         self.last = counts
         self.total = np.zeros(machine.n, dtype=np.int64)  # counts since the first reading
@@ -61,14 +93,16 @@ class Observer:
     def v(self) -> Array:
         return self.x[self.n :]
 
-    def predict(self, a: Array, elapsed: int) -> None:
-        """So many cycles later, nothing having been measured."""
-        none = np.array([elapsed * self.T, 0.0, 0.0, 0.0])
-        self.x = self.later(self.x, a, self.measured, none)
+    def predict(self, tau: Array, elapsed: int) -> None:
+        """So many cycles later under these torques, nothing having been measured."""
+        while elapsed > 0:
+            cycles = min(elapsed, _LONGEST)
+            self.x = self.unseen(self.x, tau, self.friction, np.array([cycles * self.T]))
+            elapsed -= cycles
 
     def follow(self, a: Array, elapsed: int, counts: Whole, since: int = 1, age: int = 0) -> None:
-        """So many cycles later, corrected by counts that are ``age`` cycles old, and came ``since``
-        cycles after those before them."""
+        """So many cycles later, corrected by counts that are ``age`` cycles old, or newer than now,
+        and came ``since`` cycles after those before them."""
         self.total = self.total + apart(counts, self.last)
         self.last = counts
         self.measured = self.zero + self.step * self.total
