@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rigs import END, PUMA, START, law, moving, ready, run, sound
+from rigs import END, PUMA, START, law, ready, run
 
 import appell
 from appell.control.hardware import Friction
@@ -18,10 +18,9 @@ from appell.control.rig.faults import FOREVER, fault_of, fault_option
 from appell.control.rig.observer import Observer, apart
 from appell.control.rig.physics import Arm
 from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import Reading, Status, command_bytes, reading_bytes
+from appell.control.rig.protocol import Reading, Status
 from appell.control.rig.safety import _CHECKS, TRANSITIONS, Safety, Seen, after
 from appell.control.rig.sensors import Switches
-from appell.control.rig.serve import serve
 from appell.control.rubbing import RubbingPlant
 from appell.errors import InputError
 
@@ -168,44 +167,6 @@ def test_an_old_command_is_not_obeyed_again():
     assert (rig.tools, rig.echo) == (Order.TOOL_1, 5)
 
 
-def test_after_a_stall_each_cycle_has_the_command_that_was_sent_for_it(monkeypatch):
-    """Stalls of 40 and 7 cycles, and a machine that had none."""
-    rng, live = np.random.default_rng(5), Order.ENABLE | Order.RELEASE
-    hold = ROBOT.gravity(START) / PUMA.torque_per_volt
-    sent = [
-        Command(k, round(1e6 * k - 4e5), live, PUMA.dac(hold + rng.uniform(-1, 1, 6)))
-        for k in range(1, 101)
-    ]
-    steps = [*[1] * 20, 40, 1, 1, 7, *[1] * 31]
-    assert sum(steps) == len(sent)
-
-    class Stalling:
-        period, deadline, overruns, left = 1_000_000, 0, 0, list(steps)
-
-        def __init__(self, period):
-            pass
-
-        def wait(self):
-            self.deadline += self.left[0] * self.period
-            return self.left.pop(0), 0
-
-    class Commands:
-        taken, readings = 0, ()
-
-        def receive(self):
-            start, self.taken = self.taken, sum(steps[: len(steps) - len(Stalling.left)])
-            return [command_bytes(c) for c in sent[start : self.taken]]
-
-        def send(self, data):
-            self.readings = (*self.readings, data)
-
-    monkeypatch.setattr("appell.control.rig.serve.Clock", Stalling)
-    channel, stalled, well = Commands(), Rig(ROBOT, PUMA, START), Rig(ROBOT, PUMA, START)
-    serve(stalled, channel, lambda: [] if Stalling.left else [b"end"])
-    expected = [reading_bytes(well.step(command)) for command in sent]
-    assert channel.readings == tuple(expected[k - 1] for k in np.cumsum(steps))[:-1]
-
-
 # Homing and the observer
 
 
@@ -243,43 +204,6 @@ def test_the_observer_follows_speeds_without_lag_when_told_the_acceleration():
         observer.follow(np.full(6, a), 1, np.floor(q / PUMA.count).astype(np.int32))
     np.testing.assert_allclose(observer.v, v, atol=0.03)
     np.testing.assert_allclose(observer.q, q, atol=2 * PUMA.count.max())
-
-
-def test_the_observer_knows_how_old_counts_are_and_how_seldom_they_come():
-    """An arm that swings to and fro; one cycle in ten has counts, some of them old, some new."""
-    rng, T, n = np.random.default_rng(6), PUMA.period, 2000
-    arm = Arm(ROBOT, PUMA, START)
-    states, given = [arm.y], []
-    for k in range(n + 10):
-        a = np.array([3, 2, 3, 6, 6, 9]) * np.cos(5 * T * k)
-        tau = ROBOT.inverse_dynamics(arm.q, arm.v, a)
-        tau += PUMA.viscous * arm.v + PUMA.coulomb * np.sign(arm.v)
-        volts = PUMA.output(tau)[1]
-        arm.advance(volts, True, False, T)
-        states.append(arm.y)
-        given.append((volts * PUMA.torque_per_volt, a))
-    counts = np.floor((np.array(states)[:, :6] - START) / PUMA.count).astype(np.int32)
-    observer, read, errors = Observer(ROBOT.model, PUMA, counts[0], START), 0, []
-    for k in range(1, n):
-        tau, a = given[k - 1]
-        age = int(rng.integers(-8, 31)) if k % 3 == 0 else 0
-        if rng.random() < 0.9 or k - age <= read:
-            observer.predict(tau, 1)
-        else:
-            observer.follow(a, 1, counts[k - age], k - age - read, age)
-            read = k - age
-        errors.append(observer.x - states[k])
-    worst = np.abs(errors).max(axis=0)
-    assert np.ptp(np.array(states)[:, :6], axis=0).min() > 0.1
-    assert (worst[:6] < 0.012).all()
-    assert (worst[6:] < 0.3).all()
-
-
-def test_late_readings_do_not_lead_the_arm_astray():
-    for size in (10, 40):
-        late = run(faults=[Fault("late readings", moving(), size=size, duration=15)])
-        assert late.ok
-        assert late.max_error < sound().max_error + np.radians(0.1)
 
 
 @given(st.integers(-(2**31), 2**31 - 1), st.integers(-1000, 1000))
