@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from appell.dynamics import float_kind
 from appell.equations.feedback import Desired
+from appell.model.model import Model
 from appell.model.regroup import regrouped
 from appell.recipe import COMPILING
 
@@ -21,17 +23,23 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def single_kernel(
-    name: str, equation: Callable[..., Any], inputs: Shapes, outputs: Shapes, *identity: Any
+    equation: Callable[..., Any], inputs: Shapes, results: int, model: Model | None = None
 ) -> Callable[..., Any]:
-    """An equation of one state at a time, compiled, as fast from Python as can be.
-
-    ``identity`` is all that it depends on besides its name and its shapes."""
+    """An equation of one state at a time, with so many results, compiled, as fast from Python as
+    can be. With a model, that is what the equation takes first."""
     from appell.compile.kernel import Kernel
     from appell.compile.record import record
 
+    assert equation.__module__.startswith("appell.equations."), "the cache must know its source"
+    outputs: Shapes = {"results": (results,)}
+    of_state = equation if model is None else partial(equation, regrouped(model))
     with COMPILING:
         kernel = Kernel(
-            name, lambda: record(equation, inputs, outputs), inputs, outputs, identity=identity
+            equation.__name__,
+            lambda: record(of_state, inputs, outputs),
+            inputs,
+            outputs,
+            identity=(model,),
         )
         return kernel.single(kernel.bare)
 

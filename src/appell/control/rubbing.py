@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,8 @@ from scipy.optimize import brentq
 
 from appell.control.compiled import Shapes, single_kernel
 from appell.control.plant import External, Lost, Plant, Step
-from appell.equations.held_joints import held_joints
+from appell.equations.held_joints import held_motion
 from appell.model.model import Model
-from appell.model.regroup import regrouped
 from appell.robot import Array, Robot
 
 _STILL = 1e-12  # rad/s backwards that rounding explains
@@ -36,14 +34,8 @@ _TIMES = np.append(DOP853.C[1:], 1.0)  # of the stages after the first, and of t
 @lru_cache(maxsize=64)
 def holding(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
     """(q, v, tau, free) -> v, accelerations, and what holds those that are not free."""
-    n, whole = model.nv, regrouped(model)
-
-    def equation(q: Any, v: Any, tau: Any, free: Any) -> Any:
-        a, held = held_joints(whole, q, v, tau, free)
-        return [*v, *a, *held]
-
-    inputs: Shapes = dict.fromkeys(("q", "v", "tau", "free"), (n,))
-    return single_kernel("held_joints", equation, inputs, {"y": (3 * n,)}, model)
+    inputs: Shapes = dict.fromkeys(("q", "v", "tau", "free"), (model.nv,))
+    return single_kernel(held_motion, inputs, 3 * model.nv, model)
 
 
 class RubbingPlant(Plant):

@@ -34,3 +34,15 @@ def held_joints(
     a = solve(system, [free[i] * rest[i] for i in n], paths(model))
     inertial = [sum((M[i][j] * a[j] for j in n), start=0) for i in n]
     return a, [(1 - free[i]) * (rest[i] - inertial[i]) for i in n]
+
+
+def held_motion(
+    model: Model,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    free: Sequence[Scalar],
+) -> list[Scalar]:
+    """v, a and f, one after another."""
+    a, held = held_joints(model, q, v, tau, free)
+    return [*v, *a, *held]

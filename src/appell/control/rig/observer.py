@@ -11,57 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from appell.control.compiled import Shapes, single_kernel
 from appell.control.rig.machine import Machine
 from appell.control.rig.protocol import Whole
-from appell.equations.feedback import clipped, minus, plus, times
-from appell.equations.quantities import QUANTITIES
+from appell.equations.observer import corrected_motion, unseen_motion
 from appell.model.model import Model
-from appell.model.regroup import regrouped
 from appell.robot import Array
 
 BANDWIDTH = 150.0  # rad/s
-_SLOW = 0.05  # rad/s, below which dry friction is less
 _LONGEST = 5  # cycles of a step of the equations
 
 
 @lru_cache(maxsize=64)
 def observing(n: int) -> Callable[[Array, Array, Array, Array], Array]:
-    """(x, a, measured, (h, gain of q, gain of v, age)) -> x = (q, v) h later, corrected by where
-    the joints were measured to be, ``age`` before that."""
-
-    def equation(x: Any, a: Any, measured: Any, numbers: Any) -> Any:
-        h, gain_q, gain_v, age = numbers
-        later = list[Any]()
-        for q, v, rate, seen in zip(x[:n], x[n:], a, measured, strict=True):
-            now, speed = q + h * v + h * h / 2 * rate, v + h * rate
-            error = seen - (now - age * speed + age * age / 2 * rate)
-            later.append((now + (gain_q + age * gain_v) * error, speed + gain_v * error))
-        return [q for q, _ in later] + [v for _, v in later]
-
     inputs: Shapes = {"x": (2 * n,), "a": (n,), "measured": (n,), "numbers": (4,)}
-    return single_kernel("observer", equation, inputs, {"later": (2 * n,)})
+    return single_kernel(corrected_motion, inputs, 2 * n)
 
 
 @lru_cache(maxsize=64)
 def unseen(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
-    """(x, tau, friction, h) -> x = (q, v) h later; friction is viscous and dry, (2, n)."""
-    n, whole, dynamics = model.nv, regrouped(model), QUANTITIES["forward_dynamics"]
-
-    def equation(x: Any, tau: Any, friction: Any, h: Any) -> Any:
-        q, v = x[:n], x[n:]
-        dry = times(friction[1], [clipped(speed / _SLOW, 1) for speed in v])
-        given = minus(minus(tau, times(friction[0], v)), dry)
-        a = dynamics.formulations[dynamics.default(model)](whole, q, v, given)
-        later = plus(v, [h[0] * rate for rate in a])
-        return plus(q, [h[0] / 2 * speed for speed in plus(v, later)]) + later
-
+    n = model.nv
     inputs: Shapes = {"x": (2 * n,), "tau": (n,), "friction": (2, n), "h": (1,)}
-    return single_kernel("unseen_arm", equation, inputs, {"later": (2 * n,)}, model)
+    return single_kernel(unseen_motion, inputs, 2 * n, model)
 
 
 class Observer:

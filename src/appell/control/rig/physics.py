@@ -10,76 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from appell.control.compiled import Shapes, single_kernel
 from appell.control.rig.machine import Machine
-from appell.equations.feedback import Scalars, clipped, minus, plus, times
-from appell.equations.held_joints import held_joints
-from appell.maths.scalar import Scalar, sign
+from appell.equations.driven_arm import REST, damped_arm, turning_arm
 from appell.model.model import Model
-from appell.model.regroup import regrouped
 from appell.robot import Array, Robot
 
 Bools = npt.NDArray[np.bool_]
 
-_REST = 1e-4  # rad/s
 _STILL = np.zeros(1)
 
 
 @lru_cache(maxsize=64)
 def slope(model: Model) -> Callable[[Array, Array, Array, Array, Array, Array], Array]:
-    """(y, h, k, push, damping, free) -> the rate of y = (q, v), and what holds the joints that are
-    not free, h after y at the rate k."""
-    n, whole = model.nv, regrouped(model)
-
-    def equation(y: Any, h: Any, k: Any, push: Any, damping: Any, free: Any) -> Any:
-        return _slope(whole, y, h[0], k, push, damping, free)
-
+    n = model.nv
     inputs: Shapes = {"y": (2 * n,), "h": (1,), "k": (2 * n,)}
     inputs |= dict.fromkeys(("push", "damping", "free"), (n,))
-    return single_kernel("damped_arm", equation, inputs, {"rate": (3 * n,)}, model)
-
-
-def _slope(
-    model: Model, y: Scalars, h: Scalar, k: Scalars, push: Scalars, damping: Scalars, free: Scalars
-) -> list[Scalar]:
-    later = plus(y, [h * rate for rate in k])
-    q, v = later[: model.nv], later[model.nv :]
-    a, held = held_joints(model, q, v, minus(push, times(damping, v)), free)
-    return [*v, *a, *held]
+    return single_kernel(damped_arm, inputs, 3 * n, model)
 
 
 @lru_cache(maxsize=64)
 def smooth_period(model: Model) -> Callable[[Array, Array, Array, Array, Array], Array]:
-    """(y, volts, hand, motors, period) -> y a period later and the motors' currents, by one step of
-    Runge-Kutta while every joint turns; and how many signs say that each does, all the way: two a
-    joint, and one for not being slow."""
-    n, whole = model.nv, regrouped(model)
-
-    def equation(y: Any, volts: Any, hand: Any, motors: Any, period: Any) -> Any:
-        amplifier, most, back, per_ohm, viscous, coulomb = motors
-        h, v = period[0], y[n:]
-        emf = times(per_ohm, times(back, v))  # as a current
-        wanted = plus(times(amplifier, volts), emf)
-        current = minus([clipped(x, limit) for x, limit in zip(wanted, most, strict=True)], emf)
-        dry = times(coulomb, [sign(x) for x in v])
-        push = minus(plus(times(back, current), hand), dry)
-        k = k1 = _slope(whole, y, 0, [0] * 2 * n, push, viscous, [1] * n)[: 2 * n]
-        total = k1
-        for share, weight in ((0.5, 2), (0.5, 2), (1, 1)):
-            k = _slope(whole, y, share * h, k, push, viscous, [1] * n)[: 2 * n]
-            total = plus(total, [weight * x for x in k])
-        new = plus(y, [h / 6 * x for x in total])
-        speeds = zip(v, k1[n:], new[n:], strict=True)
-        turns = [(x * x - _REST**2, x * (x + h * a), x * later) for x, a, later in speeds]
-        return [*new, *current, sum((sign(x) for each in turns for x in each), start=0)]
-
+    n = model.nv
     inputs: Shapes = {"y": (2 * n,), "volts": (n,), "hand": (n,), "motors": (6, n), "period": (1,)}
-    return single_kernel("smooth_period", equation, inputs, {"made": (3 * n + 1,)}, model)
+    return single_kernel(turning_arm, inputs, 3 * n + 1, model)
 
 
 class Arm:
@@ -158,7 +116,7 @@ class Arm:
         if rests is not None:  # friction stops a joint, and never turns it
             self.v[rests] = 0.0
         if stops is not None:
-            self.v[stops & (np.abs(self.v) < _REST)] = 0.0
+            self.v[stops & (np.abs(self.v) < REST)] = 0.0
         return h
 
     def motors(self, volts: Array, powered: bool) -> tuple[Array, Array]:
@@ -173,8 +131,8 @@ class Arm:
 
     def settle(self, tau: Array, dry: Array) -> tuple[Array, Array]:
         """Which way joints turn, and 1 for those that are free, 0 for those that stick."""
-        slow = min(map(abs, self.v.tolist())) < _REST
-        rests = (np.abs(self.v) < _REST) & (dry > 0) if slow else None
+        slow = min(map(abs, self.v.tolist())) < REST
+        rests = (np.abs(self.v) < REST) & (dry > 0) if slow else None
         if rests is None or not rests.any():
             return np.sign(self.v), self.all
         self.y = np.concatenate([self.q, np.where(rests, 0.0, self.v)])
