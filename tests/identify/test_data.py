@@ -241,13 +241,19 @@ def test_signs_and_units_of_forces_are_noticed(robot, signals):
     assert refused(robot, signals | {"tau": 1000 * tau}, "tau1", "1e+03 times", "unit")
 
 
-def test_swapped_columns_are_noticed():
+def swinging():
+    """A PUMA, and what is measured of it."""
     puma = appell.load("puma560")
     t = np.arange(0, 6, 0.01)[:, None]
     w = np.array([1.0, 1.3, 1.7, 2.1, 2.3, 2.9])
     q = 0.8 * np.sin(w * t)
     tau = puma.inverse_dynamics(q, 0.8 * w * np.cos(w * t), -0.8 * w**2 * np.sin(w * t))
-    columns = {"t": t[:, 0], "q": q, "tau": tau}
+    return puma, {"t": t[:, 0], "q": q, "tau": tau}
+
+
+def test_swapped_columns_are_noticed():
+    puma, columns = swinging()
+    q, tau = columns["q"], columns["tau"]
     assert len(observe(puma, columns, cutoff=20))
     swapped = q[:, [0, 2, 1, 3, 4, 5]]
     assert refused(puma, columns | {"q": swapped}, "q2 and q3 are swapped", cutoff=20)
@@ -259,12 +265,7 @@ def test_swapped_columns_are_noticed():
 
 def test_radians_taken_for_degrees_are_noticed():
     """And no joint force is blamed for it."""
-    puma = appell.load("puma560")
-    t = np.arange(0, 6, 0.01)[:, None]
-    w = np.array([1.0, 1.3, 1.7, 2.1, 2.3, 2.9])
-    q = 0.8 * np.sin(w * t)
-    tau = puma.inverse_dynamics(q, 0.8 * w * np.cos(w * t), -0.8 * w**2 * np.sin(w * t))
-    columns = {"t": t[:, 0], "q": q, "tau": tau}
+    puma, columns = swinging()
     told = "q is in radians taken for degrees"
     assert refused(puma, columns, told, units={"q": "deg"}, cutoff=20)
 

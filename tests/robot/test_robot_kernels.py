@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -92,5 +93,6 @@ def test_defaults_of_a_kernel_cannot_be_changed_by_accident(robot):
 
 def test_kernels_travel_by_pickle(robot, states):
     kernel = robot.kernel("inverse_dynamics", dtype="float32", regroup=False)
+    assert copy.deepcopy(kernel) is kernel  # which never changes
     again = pickle.loads(pickle.dumps(kernel))
     np.testing.assert_array_equal(again(*states), kernel(*states))

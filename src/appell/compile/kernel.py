@@ -68,6 +68,9 @@ class Kernel:
             raise TypeError("only the kernels of a robot can be pickled")
         return self.origin
 
+    def __deepcopy__(self, memo: Any) -> Kernel:
+        return self  # it never changes
+
     def tape(self) -> Any:
         """The equation's tape, recorded again: what is kept between runs is code only."""
         return self._record()

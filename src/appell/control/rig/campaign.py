@@ -91,15 +91,8 @@ class Sound:
         controller = Controller(ready.law, ready.mission, ready.machine, ready.limits)
         self.pair = Lockstep(rig), controller
         self.tick = 0
-        # What is compiled, or does not change, is shared.
-        shared = (
-            ready.law,
-            ready.mission,
-            ready.machine,
-            ready.limits,
-            rig.arm.slope,
-            rig.arm.smooth,
-        )
+        # What does not change is shared.
+        shared = (ready.law, ready.mission, ready.machine, ready.limits)
         self.shared = {id(x): x for x in shared}
 
     def to(self, tick: int) -> None:

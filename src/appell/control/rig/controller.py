@@ -23,7 +23,7 @@ from appell.errors import InputError
 from appell.robot import Array
 
 _RESET = 200  # cycles that a machine may take for it
-_BLIND = 1000  # cycles after which an estimate is none
+_BLIND = 100  # cycles over which the model is asked; after as many a run ends
 
 
 class Phase(IntEnum):
@@ -139,6 +139,7 @@ class Controller:
             self.observer.predict(given, min(elapsed, _BLIND))
         if reading is not None:
             since, self.read = max(1, reading.cycle - self.read), reading.cycle
+            age = max(-_BLIND, min(age, _BLIND))
             self.observer.follow(self.ad, int(elapsed == 1), reading.counts, since, age)
         self.q, self.v = self.observer.q, self.observer.v
 
