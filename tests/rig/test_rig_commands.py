@@ -146,6 +146,7 @@ def test_a_disk_may_be_full_with_ones_own_machine(command, tmp_path):
     full = command(*own, "--log", "full.mcap", "--fault", "disk-full@900")
     assert full.exit_code == 1, full.output
     assert "FAULT: log: No space left on device" in full.output
+    assert "never took effect" not in full.output
     assert len(read_log(tmp_path / "full.mcap")) == 899
     assert "but disk full;" in command(*own, "--fault", "dead-controller@900").stderr
     made = partial(Path, "never called")

@@ -179,6 +179,37 @@ def test_a_law_that_raises_is_a_fault(monkeypatch):
     assert run().reason == "law: ZeroDivisionError: mine"
 
 
+@pytest.mark.parametrize("torques", ["much", [1, 2], 3.0, 1j * np.ones(6)])
+def test_a_law_that_gives_no_torques_is_a_fault(monkeypatch, torques):
+    monkeypatch.setattr(type(law()), "__call__", lambda *given, **more: (torques, None))
+    report = run()
+    assert report.reason.startswith("law: torques are")
+    assert report.reason.endswith("expected numbers of shape (6,)")
+    assert report.plant["safe"]
+
+
+def test_a_law_cannot_change_what_is_checked(monkeypatch):
+    real = type(law()).__call__
+
+    def greedy(self, q, v, qd, vd, ad, state, **more):
+        made = real(self, q, v, qd, vd, ad, state, **more)
+        for x in (q, v, qd, vd, ad):
+            x[:] = 0
+        return made
+
+    monkeypatch.setattr(type(law()), "__call__", greedy)
+    np.testing.assert_array_equal(run().log.rows, sound().log.rows)
+
+
+CHANGES = {
+    "nonsense": lambda r: r._replace(counts=np.zeros(5), pots=None),
+    "number": lambda r: 5,
+    "nothing": lambda r: r._replace(status=None),
+    "ahead": lambda r: r._replace(cycle=r.cycle + 10**6),
+    "echo": lambda r: r._replace(echo=r.echo + 10**6),
+}
+
+
 class Broken:
     """A driver that fails, in one way or the other."""
 
@@ -192,9 +223,8 @@ class Broken:
         if self.way == "silent":
             return None
         reading = self.inner.read(timeout)
-        if self.way == "nonsense" and self.left < 0:
-            return reading._replace(counts=np.zeros(5), pots=None)
-        return reading
+        change = CHANGES.get(self.way)
+        return change(reading) if change and self.left < 0 else reading
 
     def write(self, command):
         if self.way == "write" and self.left < 0:
@@ -210,7 +240,11 @@ class Broken:
     [
         ("read", "hardware: OSError: no such device"),
         ("write", "hardware: KeyError"),
-        ("nonsense", "controller: "),
+        ("nonsense", "hardware: counts of a reading are array([0., 0., 0., 0., 0.])"),
+        ("number", "hardware: read gave a int; expected a Reading, or None"),
+        ("nothing", "hardware: status of a reading is None"),
+        ("ahead", "readings out of order: one is 1000000 cycles ahead"),
+        ("echo", "commands out of order: the machine heard one of cycle 1000"),
         ("silent", "readings lost"),
     ],
 )
@@ -221,7 +255,7 @@ def test_a_driver_that_fails_is_a_fault(way, reason):
     assert report.states[-1].cycle <= 202
     assert report.log.complete
     assert report.plant is None
-    assert report.stands == (way in ("write", "nonsense"))  # it can still be heard
+    assert report.stands == (way in ("write", "ahead", "echo"))  # it can still be heard
     for _ in range(PUMA.watchdog + 1):  # and the machine stands by itself
         rig.step(None)
     assert rig.safe

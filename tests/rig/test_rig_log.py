@@ -110,6 +110,30 @@ def test_what_is_no_log_is_refused(tmp_path_factory, data):
             read_log(path)
 
 
+def test_what_follows_the_end_is_told(file):
+    path = file.with_suffix(".more")
+    path.write_bytes(file.read_bytes() + bytes(400))
+    log = read_log(path)
+    assert log.damaged == "400 bytes follow its end"
+    assert not log.complete
+
+
+@given(st.integers(0, 10**9))
+def test_bytes_that_are_missing_leave_no_cycle_of_two_halves(file, number):
+    data, full = file.read_bytes(), read_log(file)
+    at = len(data) // 4 + number % (len(data) // 2)
+    path = file.with_suffix(".gap")
+    path.write_bytes(data[:at] + data[at + 1000 :])
+    log = read_log(path)
+    assert log.damaged
+    np.testing.assert_array_equal(log.rows, full.rows[: len(log)])
+
+
+def test_a_place_where_no_log_can_be_is_refused():
+    with pytest.raises(InputError, match=r"log: /proc/x\.mcap: .*; name another file"):
+        run(log="/proc/x.mcap")
+
+
 def test_a_log_is_never_overwritten(file):
     before = file.read_bytes()
     with pytest.raises(InputError, match="never overwritten"):

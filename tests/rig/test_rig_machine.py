@@ -50,6 +50,7 @@ def test_volts_and_codes():
         ({"lower": 3.0, "upper": -3.0}, "below"),
         ({"period": -1}, "period"),
         ({"watchdog": 0}, "watchdog"),
+        ({"watchdog": 10**9}, "60 s at most"),
         ({"pot_low": np.nan}, "finite"),
         ({"speed": "fast"}, "numbers"),
     ],
@@ -239,6 +240,10 @@ def test_what_the_machine_cannot_do_is_refused():
         ({"log": 3}, "log = 3; expected the name"),
         ({"hardware": 3}, "hardware = 3; expected what makes"),
         ({"channel": 3}, "channel = 3"),
+        ({"tool": 16}, "tool = 16; expected bits"),
+        ({"tool": -1}, "tool = -1; expected bits"),
+        ({"seed": -1}, "seed = -1"),
+        ({"robot": 5}, "robot = 5; expected a Robot"),
     ],
 )
 def test_arguments_of_another_kind_are_refused(wrong, words):
@@ -263,11 +268,21 @@ def test_faults_as_text():
     short = fault_option("late-readings@10,size=4,duration=30", names)
     assert (short.kind, short.size, short.duration) == ("late readings", 4.0, 30)
     assert fault_of('{"kind": "hot", "cycle": 5}').duration == FOREVER
-    for text in ("fire@3", "stuck@x", "stuck@1,leg=2", "{}", "hot@1,joint=0", "hot@1,joint=7"):
+    assert Fault("late-readings", 10, size=4) == Fault("late readings", 10, size=4)
+    wrong = ["fire@3", "stuck@x", "stuck@1,leg=2", "{}", "hot@1,joint=0", "hot@1,joint=7"]
+    wrong += ["hot@1,joint=2,joint=3", "hot@1,joint=2,duration=0", "late-readings@1"]
+    wrong += ["slip@1,joint=1", "noise@1,joint=1,size=-3", "noise@1,joint=1,size=1e30"]
+    for text in wrong:
         with pytest.raises(InputError, match=r"[^.]\. Write it like 'stuck@1500,joint=2'\.$"):
             fault_option(text, names)
     with pytest.raises(InputError, match="joints 0 to 5"):
         run(faults=[Fault("hot", 1, joint=6)])
+
+
+@pytest.mark.parametrize("wrong", [{"missed": np.inf}, {"missed": 2.5}, {"error": np.nan}])
+def test_limits_that_are_none_are_refused(wrong):
+    with pytest.raises(InputError, match=r"Limits: .* above zero"):
+        Limits(**wrong)
 
 
 @pytest.mark.parametrize(

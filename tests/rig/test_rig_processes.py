@@ -49,11 +49,8 @@ def until(running, phase):
 
 
 def test_a_run_in_real_time(tmp_path):
-    for k in range(3):  # a machine without time for a second stops a run, and rightly
-        path = tmp_path / f"run{k}.mcap"
-        report = run(law(), MOVE, channel="shm", machine=SLOW, limits=WIDE, rest=0.05, log=path)
-        if report.ok:
-            break
+    path = tmp_path / "run.mcap"
+    report = run(law(), MOVE, channel="shm", machine=SLOW, limits=WIDE, rest=0.05, log=path)
     assert report.ok, report.reason
     assert [e.state for e in report.states] == [State.HOMING, State.ENABLED, State.STOP]
     assert report.plant["safe"]
@@ -203,7 +200,10 @@ def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["soak --quiet", "teach poses.csv --quiet"])
-@pytest.mark.parametrize(("sent", "reason"), [("SIGTERM", "terminated"), ("SIGINT", "interrupted")])
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [("SIGTERM", "terminated"), ("SIGINT", "interrupted"), ("SIGHUP", "hung up")],
+)
 def test_a_command_that_is_broken_off_while_it_starts_says_so(tmp_path, command, sent, reason):
     """A signal that comes before the command can hear it is the system's own affair."""
     code = "from appell.cli import app; from appell.cli.control import _breakable as b; import sys"

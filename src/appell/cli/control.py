@@ -241,7 +241,9 @@ def _breakable() -> Iterator[None]:
 
 
 def _tell_unused(ready: Setup, report: Report) -> None:
-    last = report.states[-1].cycle if report.states else 0
+    ends = [e.cycle for e in report.states if e.state.name in ("STOP", "FAULT")]
+    logged = int(report.log["cycle"][-1]) + 1 if report.cycles else 0  # the log may lack the end
+    last = ends[-1] if ends else logged
     for fault in ready.faults:
         if fault.cycle > last:
             typer.echo(

@@ -149,17 +149,23 @@ class Controller:
         if reference is None or self.state is State.FAULT:
             return
         self.qd, self.vd, self.ad = reference
+        # Copies, as what is checked and logged must not be the law's to change.
+        q, v, qd, vd, ad = (x.copy() for x in (self.q, self.v, self.qd, self.vd, self.ad))
         try:
-            self.tau, self.own = self.law(
-                self.q, self.v, self.qd, self.vd, self.ad, self.own, period=self.machine.period
-            )
+            given, self.own = self.law(q, v, qd, vd, ad, self.own, period=self.machine.period)
+            tau = np.asarray(given)
         except Exception as problem:  # whatever a law does, the arm must stop
             self.fail(f"law: {type(problem).__name__}: {problem}")
             return
-        if self.tau.shape != self.q.shape:
-            self.fail(f"law: torques of shape {self.tau.shape}; expected {self.q.shape}")
-        elif not isfinite(sum(self.tau.tolist())):
+        if tau.shape != self.q.shape or tau.dtype.kind not in "fiu":
+            self.fail(
+                f"law: torques are {tau.dtype} of shape {tau.shape}; expected numbers of shape "
+                f"{self.q.shape}"
+            )
+        elif not isfinite(sum(tau.tolist())):
             self.fail("law: torques are not finite")
+        else:
+            self.tau = tau
 
     def _reference(self, tick: int, reading: Reading | None) -> Reference | None:
         if self.phase is Phase.LOOK:

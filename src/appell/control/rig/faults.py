@@ -28,6 +28,12 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 OWN = ("dead controller", "disk full")  # of the controller's process
 FOREVER = 1 << 60
+_SIZED = {
+    "late readings": "how many cycles",
+    "late commands": "how many cycles",
+    "slip": "how many counts",
+    "noise": "how many codes",
+}
 _OF_A_JOINT = ("slip", "stuck", "no index", "hot", "noise")
 _NUMBERS: dict[str, type[float]] = {"cycle": int, "size": float, "duration": int}
 
@@ -43,6 +49,8 @@ class Fault:
     duration: int = FOREVER
 
     def __post_init__(self) -> None:
+        if isinstance(self.kind, str):
+            object.__setattr__(self, "kind", self.kind.replace("-", " "))
         if self.kind not in KINDS:
             raise InputError(f"Fault: kind = {self.kind!r}; expected one of {', '.join(KINDS)}.")
         for name in ("cycle", "joint", "duration"):
@@ -50,7 +58,13 @@ class Fault:
             if isinstance(x, bool) or not isinstance(x, int) or x < 0:
                 raise InputError(f"Fault: {name} = {x!r}; expected a whole number, zero or more.")
         if not isinstance(self.size, int | float) or not abs(self.size) < 1e9:
-            raise InputError(f"Fault: size = {self.size!r}; expected a number.")
+            raise InputError(f"Fault: size = {self.size!r}; expected a number below 1e9.")
+        if self.kind in _SIZED and not (self.size > 0 or (self.kind == "slip" and self.size)):
+            raise InputError(
+                f"Fault: size = {self.size!r}; '{self.kind}' needs one: {_SIZED[self.kind]}."
+            )
+        if self.duration == 0:
+            raise InputError("Fault: duration = 0; expected one cycle or more.")
 
     def at(self, cycle: int) -> bool:
         return self.cycle <= cycle < self.cycle + self.duration
@@ -84,6 +98,8 @@ def _short(text: str, joints: Sequence[str]) -> dict[str, Any]:
     given = {"kind": kind.strip().replace("-", " "), "cycle": _number("cycle", cycle or "0")}
     for part in rest:
         name, _, value = (x.strip() for x in part.partition("="))
+        if name in given:
+            raise InputError(f"{name} is given twice")
         given[name] = _joint(value, joints) if name == "joint" else _number(name, value)
     if given["kind"] in _OF_A_JOINT and "joint" not in given:
         raise InputError(f"of which joint? There are {', '.join(joints)}")

@@ -99,7 +99,11 @@ class Writer:
 
     def __init__(self, path: Path | str, n: int, metadata: Mapping[str, Any]) -> None:
         self.path = Path(path)
-        self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self.fd = os.open(self.path, flags, 0o644)
+        except OSError as problem:
+            raise InputError(f"log: {self.path}: {problem.strerror}; name another file.") from None
         self.layout = layout(n)
         self.bytes = bytearray(_HEAD.size + self.layout.size)  # the record
         self.written = self.time = 0
@@ -229,6 +233,11 @@ def read_log(path: Path | str) -> Log:
         damaged = damaged or "its cycles do not follow one another"
     if not found.closed and data.endswith(mcap.MAGIC) and len(data) > found.at:
         damaged = damaged or f"unreadable from byte {found.at} on"
+    after = len(data) - found.at - len(mcap.MAGIC) if found.closed else 0
+    if after > 0:
+        damaged = damaged or f"{after} bytes follow its end"
+    if damaged and not found.closed and len(data) - found.at > kind.itemsize:
+        rows = rows[:-1]  # what cannot be read may have begun within it
     complete = found.closed and not damaged
     return Log(found.n, found.metadata, rows["payload"], found.events, complete, damaged)
 

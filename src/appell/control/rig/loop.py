@@ -13,7 +13,7 @@ from appell.control.rig.controller import Controller
 from appell.control.rig.faults import Fault, active
 from appell.control.rig.log import Writer
 from appell.control.rig.machine import TURN
-from appell.control.rig.protocol import Command, Hardware, Reading, Status, safe
+from appell.control.rig.protocol import Command, Hardware, Reading, Status, refusal, safe
 from appell.control.rig.realtime import Clock, NoClock
 from appell.control.rig.safety import State
 from appell.control.rig.signals import STATUS, reason_of
@@ -130,10 +130,15 @@ class Loop:
     def _read(self, timeout: float) -> Reading | None:
         """What a driver cannot do, for whatever reason, is a fault of the hardware."""
         try:
-            return self.hardware.read(timeout)
+            given = self.hardware.read(timeout)
         except Exception as problem:  # a driver may raise anything
             self.controller.fail(f"hardware: {type(problem).__name__}: {problem}")
             return None
+        wrong = None if given is None else refusal(given, self.controller.machine.n)
+        if wrong is not None:
+            self.controller.fail(f"hardware: {wrong}")
+            return None
+        return given
 
     def _write(self, command: Command) -> None:
         try:

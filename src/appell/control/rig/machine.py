@@ -19,6 +19,7 @@ from appell.robot import Array, Robot
 Numbers = npt.ArrayLike
 
 TURN = 2 * np.pi
+_PATIENCE = 60.0  # s: a watchdog that waits longer guards nothing
 DAC_BITS = ADC_BITS = 12  # the cards of Valera et al. 2003: PCL-726 and PCL-818
 _SIZE, _LEVEL = Kind(matrix=False, positive=True), Kind(matrix=False)
 
@@ -64,8 +65,11 @@ class Machine:
                 raise InputError(f"Machine: {name} = {x!r}; expected a number more than zero.")
         if isinstance(self.watchdog, bool) or not isinstance(self.watchdog, int):
             raise InputError(f"Machine: watchdog = {self.watchdog!r}; expected whole cycles.")
-        if self.watchdog < 1:
-            raise InputError(f"Machine: watchdog = {self.watchdog}; expected one cycle or more.")
+        if not 1 <= self.watchdog <= _PATIENCE / self.period:
+            raise InputError(
+                f"Machine: watchdog = {self.watchdog}; expected one cycle or more, and "
+                f"{_PATIENCE:g} s at most."
+            )
         self._ordered("lower", "upper")
         self._ordered("pot_low", "pot_high")
         counts = np.asarray(self.counts)

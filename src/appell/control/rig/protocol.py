@@ -59,6 +59,21 @@ class Reading(NamedTuple):
     pots: Whole  # codes of the potentiometers, 0 to 4095
 
 
+def refusal(given: Any, n: int) -> str | None:
+    """Why what a driver gives is no reading of n joints."""
+    if not isinstance(given, Reading):
+        return f"read gave a {type(given).__name__}; expected a Reading, or None"
+    for name in ("cycle", "time", "echo", "status", "hot"):
+        x = getattr(given, name)
+        if not isinstance(x, int | np.integer) or x < 0:
+            return f"{name} of a reading is {x!r}; expected a whole number, zero or more"
+    for name in ("counts", "latch", "pulses", "pots"):
+        x = getattr(given, name)
+        if not isinstance(x, np.ndarray) or x.shape != (n,) or x.dtype.kind not in "iu":
+            return f"{name} of a reading are {x!r}; expected an array of {n} whole numbers"
+    return None
+
+
 class Command(NamedTuple):
     """What the machine is told in a cycle."""
 

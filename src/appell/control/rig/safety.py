@@ -80,8 +80,11 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             x = getattr(self, field.name)
-            if isinstance(x, bool) or not isinstance(x, int | float) or not x > 0:
-                raise InputError(f"Limits: {field.name} = {x!r}; expected a number above zero.")
+            whole = field.type == "int"
+            number = isinstance(x, int | float) and not isinstance(x, bool) and 0 < x < np.inf
+            if not number or (whole and not isinstance(x, int)):
+                kind = "a whole number" if whole else "a number"
+                raise InputError(f"Limits: {field.name} = {x!r}; expected {kind} above zero.")
 
 
 class Seen(NamedTuple):
@@ -156,6 +159,8 @@ class Safety:
         return f"readings lost: {self.missing} in a row"
 
     def late(self, seen: Seen, reading: Reading) -> str | None:
+        if -seen.age > self.limits.missed:
+            return f"readings out of order: one is {-seen.age} cycles ahead"
         self.aged = self.aged + 1 if seen.age > self.limits.old else 0
         return f"readings late: by {seen.age} cycles" if self.aged >= self.limits.late else None
 
@@ -165,6 +170,8 @@ class Safety:
         if status & Status.WATCHDOG:
             return "watchdog of the machine: it heard no command"
         lag = seen.tick - reading.echo
+        if lag < 0:
+            return f"commands out of order: the machine heard one of cycle {reading.echo}"
         if seen.tick > most.echo and lag > most.echo:
             return f"commands lost: the last one heard is {lag} cycles old"
         self.lagging = self.lagging + 1 if lag > most.old + 2 else 0  # 2: there and back

@@ -16,7 +16,7 @@ from appell.control.law import Law
 from appell.control.rig.faults import OWN, Fault, refuse_joints, refuse_simulated
 from appell.control.rig.machine import Machine, machine_for
 from appell.control.rig.mission import Follow, Mission
-from appell.control.rig.protocol import Hardware
+from appell.control.rig.protocol import Hardware, Order
 from appell.control.rig.safety import Limits
 from appell.errors import InputError
 from appell.robot import Robot
@@ -75,7 +75,8 @@ def setup(
     limits: Limits | None = None,
     repeat: int = 1,
     rest: float = 0.5,
-    **others: Any,
+    tool: int = 0,
+    seed: int = 0,
 ) -> Setup:
     """What ``run`` is given, checked. A trajectory may be a mission, too."""
     if not isinstance(law, Law):
@@ -84,7 +85,7 @@ def setup(
         channel = "lockstep" if hardware is None else "own"
     elif channel not in CHANNELS:
         raise InputError(f"rig: channel = {channel!r}; expected one of {', '.join(CHANNELS)}.")
-    _refuse(machine, hardware, log, faults, limits)
+    _refuse(machine, hardware, robot, log, faults, limits, tool, seed)
     machine = machine or machine_for(law.robot)
     refuse_joints(faults, machine.n)
     if hardware is not None:
@@ -110,12 +111,23 @@ def setup(
         log=path,
         faults=list(faults),
         limits=limits or Limits(),
-        **others,
+        tool=tool,
+        seed=seed,
     )
 
 
-def _refuse(machine: Any, hardware: Any, log: Any, faults: Any, limits: Any) -> None:
+def _refuse(
+    machine: Any,
+    hardware: Any,
+    robot: Any,
+    log: Any,
+    faults: Any,
+    limits: Any,
+    tool: Any,
+    seed: Any,
+) -> None:
     """What is of another kind than it must be."""
+    outputs = Order.TOOL_1 | Order.TOOL_2
     listed = isinstance(faults, Sequence) and not isinstance(faults, str | bytes)
     expected = [
         ("machine", machine, machine is None or isinstance(machine, Machine), "a rig.Machine"),
@@ -133,6 +145,14 @@ def _refuse(machine: Any, hardware: Any, log: Any, faults: Any, limits: Any) -> 
             "a list such as [rig.Fault('hot', cycle=1800, joint=2)]",
         ),
         ("limits", limits, limits is None or isinstance(limits, Limits), "such as rig.Limits()"),
+        ("robot", robot, robot is None or isinstance(robot, Robot), "a Robot"),
+        (
+            "tool",
+            tool,
+            isinstance(tool, int) and tool & ~outputs == 0,
+            "bits of rig.Order.TOOL_1 and TOOL_2",
+        ),
+        ("seed", seed, isinstance(seed, int) and seed >= 0, "a whole number, zero or more"),
     ]
     for name, given, right, wanted in expected:
         if not right:

@@ -1,4 +1,4 @@
-"""Runs that are broken off from outside: Ctrl-C, and SIGTERM, which ends a run in the same way."""
+"""Runs that are broken off from outside: Ctrl-C, and signals that end a run in the same way."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-STATUS = {"interrupted": 130, "terminated": 143}  # reason, and a shell's exit status for it
+# Reason, and a shell's exit status for it.
+STATUS = {"interrupted": 130, "terminated": 143, "hung up": 129}
+_REASONS = {"SIGTERM": "terminated", "SIGHUP": "hung up"}  # a terminal that is closed hangs up
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM."""
+    """One of these signals, by its name."""
 
 
 def reason_of(asked: KeyboardInterrupt) -> str:
-    return "terminated" if isinstance(asked, Terminated) else "interrupted"
+    return _REASONS[asked.args[0]] if isinstance(asked, Terminated) else "interrupted"
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM as an exception, so that what is under way is stopped and cleaned up.
+    """Signals as exceptions, so that what is under way is stopped and cleaned up.
 
     A handler of the program's own is left alone; only the main thread can have one."""
     main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _raise)
+    known = [getattr(signal, name) for name in _REASONS if hasattr(signal, name)]
+    ours = [x for x in known if main and signal.getsignal(x) is signal.SIG_DFL]
+    for each in ours:
+        signal.signal(each, _raise)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
 
 
-def _raise(*_: Any) -> None:
-    raise Terminated
+def _raise(number: int, _: Any) -> None:
+    raise Terminated(signal.Signals(number).name)
