@@ -263,6 +263,18 @@ def test_what_is_taught_has_a_place_before_it_is(command):
     result = command("teach", "no/such/folder.csv", "--channel", "lockstep", input="end\n")
     assert result.exit_code == 2
     assert "there is no folder no/such for folder.csv" in result.stderr
+    result = command("teach", "/proc/poses.csv", "--channel", "lockstep", input="end\n")
+    assert result.exit_code == 2
+    assert "/proc/poses.csv" in result.stderr
+    assert "name another file" in result.stderr
+
+
+def test_one_mark_is_told_as_nothing_can_be_written(command, tmp_path):
+    result = command("teach", "m.csv", "--channel", "lockstep", input="1 +4\nmark\nend\n")
+    assert result.exit_code == 2
+    told = re.search(r"one mark, at ([-.\d]+),([-.\d]+),", result.stderr)
+    assert float(told[2]) == pytest.approx(-45, abs=5)
+    assert not (tmp_path / "m.csv").exists()
 
 
 def test_teach_keeps_a_whole_motion(command, tmp_path):

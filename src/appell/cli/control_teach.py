@@ -61,6 +61,11 @@ def teach(
         raise InputError(f"{file} is there already; what was taught is never overwritten.")
     if not file.absolute().parent.is_dir():
         raise InputError(f"there is no folder {file.parent} for {file.name}.")
+    try:  # now, and not when all is taught
+        file.open("x").close()
+        file.unlink()
+    except OSError as problem:
+        raise InputError(f"{file}: {problem.strerror}; name another file.") from None
     law = _law(robot, "tracking-integral")
     start = _degrees(wakes or _home(law), law.robot.nv)
     led = Yield(law.robot.nv, lessons.yielding(law.robot))

@@ -175,8 +175,14 @@ def motion_of(log: Log, rate: float = 50.0) -> tuple[Array, Array]:
 
 def poses(marks: list[Array], machine: Machine) -> tuple[Array, Array]:
     """The marks, with times at which an arm can be there without haste."""
-    if len(marks) < 2:
-        raise InputError(f"{len(marks)} marks; expected two or more to move between.")
+    if not marks:
+        raise InputError("no marks; expected two or more to move between.")
+    if len(marks) == 1:
+        where = ",".join(f"{x:.3f}" for x in np.degrees(marks[0]))
+        raise InputError(
+            f"one mark, at {where} degrees; expected two or more to move between. "
+            f"'appell control move --to {where}' goes there."
+        )
     times = [0.0]
     for a, b in pairwise(marks):
         times.append(times[-1] + max(Approach(a, b, machine).T, 0.5))
