@@ -206,7 +206,8 @@ def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
 )
 def test_a_command_that_is_broken_off_while_it_starts_says_so(tmp_path, command, sent, reason):
     """A signal that comes before the command can hear it is the system's own affair."""
-    code = "from appell.cli import app; from appell.cli.control import _breakable as b; import sys"
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # as it is without nohup
+    code += "; from appell.cli import app; from appell.cli.control import _breakable as b"
     code += "; import appell.cli.control_trials as t, appell.cli.control_teach as l"
     code += "; t._breakable = l._breakable = lambda: (print('ready', flush=True), b())[1]; app()"
     started = subprocess.Popen(
