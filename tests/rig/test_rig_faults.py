@@ -205,6 +205,7 @@ CHANGES = {
     "nonsense": lambda r: r._replace(counts=np.zeros(5), pots=None),
     "number": lambda r: 5,
     "nothing": lambda r: r._replace(status=None),
+    "large": lambda r: r._replace(counts=r.counts + np.int64(2**40)),
     "ahead": lambda r: r._replace(cycle=r.cycle + 10**6),
     "echo": lambda r: r._replace(echo=r.echo + 10**6),
 }
@@ -243,6 +244,7 @@ class Broken:
         ("nonsense", "hardware: counts of a reading are array([0., 0., 0., 0., 0.])"),
         ("number", "hardware: read gave a int; expected a Reading, or None"),
         ("nothing", "hardware: status of a reading is None"),
+        ("large", "hardware: no reading: "),
         ("ahead", "readings out of order: one is 1000000 cycles ahead"),
         ("echo", "commands out of order: the machine heard one of cycle 1000"),
         ("silent", "readings lost"),
@@ -255,7 +257,7 @@ def test_a_driver_that_fails_is_a_fault(way, reason):
     assert report.states[-1].cycle <= 202
     assert report.log.complete
     assert report.plant is None
-    assert report.stands == (way in ("write", "ahead", "echo"))  # it can still be heard
+    assert report.stands == (way in ("write", "large", "ahead", "echo"))  # it can still be heard
     for _ in range(PUMA.watchdog + 1):  # and the machine stands by itself
         rig.step(None)
     assert rig.safe

@@ -8,16 +8,13 @@ the motors' own voltage.
 from __future__ import annotations
 
 from appell.equations.feedback import Gain, Scalars, clipped, minus, plus, times
-from appell.equations.held_joints import held_joints
+from appell.equations.held_joints import held_motion
 from appell.maths.scalar import Scalar, sign
 from appell.model.model import Model
 
 REST = 1e-4  # rad/s
-_STAGES = (
-    (0.5, 2),
-    (0.5, 2),
-    (1, 1),
-)  # of Runge and Kutta after the first: when, and their weights
+# Of Runge and Kutta after the first: when, and their weights.
+_STAGES = ((0.5, 2), (0.5, 2), (1, 1))
 
 
 def damped_arm(
@@ -33,8 +30,7 @@ def damped_arm(
     k."""
     later = plus(y, [h[0] * rate for rate in k])
     q, v = later[: model.nv], later[model.nv :]
-    a, held = held_joints(model, q, v, minus(push, times(damping, v)), free)
-    return [*v, *a, *held]
+    return held_motion(model, q, v, minus(push, times(damping, v)), free)
 
 
 def turning_arm(

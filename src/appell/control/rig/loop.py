@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import os
+import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -167,9 +168,8 @@ class Loop:
             numbers = self.measured if reading is None else _numbers(reading)
             self._record(0 if reading is None else reading.cycle, numbers, now, late)
             self.measured = numbers
-        except Exception as problem:  # of a driver that gives what is no reading
-            n = self.controller.machine.n
-            self.controller.fail(f"hardware: no reading of {n} joints: {problem}")
+        except struct.error as problem:  # a driver's numbers may be larger than a log can hold
+            self.controller.fail(f"hardware: no reading: {problem}")
             self._record(0, self.measured, now, late)
 
     def _record(self, cycle: int, read: _Numbers, now: int, late: int) -> None:
