@@ -72,6 +72,7 @@ def test_a_fault_that_comes_too_late_is_told(command):
     ("arguments", "words"),
     [
         (["--to", "1,2"], "6 numbers, in degrees, such as 0,-45,60,0,30,0."),
+        (["--to", "nan,0,0,0,0,0"], "'nan,0,0,0,0,0': expected 6 numbers, in degrees"),
         (["--robot", "two_link", "--to", "1,2,3"], "2 numbers, in degrees, such as 0,-45."),
         (["--to", "5,-40,65,5,35,5", "--law", "magic"], "tracking-integral"),
         (

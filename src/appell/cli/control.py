@@ -164,7 +164,7 @@ def _degrees(text: str, n: int) -> Any:
         numbers = [float(x) for x in text.replace(",", " ").split()]
     except ValueError:
         numbers = []
-    if len(numbers) != n:
+    if len(numbers) != n or not np.isfinite(numbers).all():
         such = ",".join(islice(cycle(HOME.split(",")), n))
         raise InputError(f"'{text}': expected {n} numbers, in degrees, such as {such}.")
     return np.radians(numbers)
