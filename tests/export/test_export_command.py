@@ -49,6 +49,15 @@ def test_object_code(command, tmp_path):
     assert "@" not in (readme + makefile).replace("-o $@", "")
 
 
+def test_a_triple_with_its_calling_convention(command, tmp_path):
+    triple = ("--target", "riscv64-unknown-elf", "--cpu", "generic-rv64", "--features", "+m,+f,+d")
+    for abi, flags in (("lp64d", 0x4), ("lp64", 0x0)):
+        result = command("two_link", *triple, "--abi", abi, "--output", abi)
+        assert result.exit_code == 0, result.output
+        code = (tmp_path / abi / "two_link_inverse_dynamics.o").read_bytes()
+        assert code[48] & 0x6 == flags  # e_flags: which floats registers pass
+
+
 def test_without_a_compiler_there_is_no_time(command, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     result = command("two_link")

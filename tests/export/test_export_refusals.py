@@ -31,6 +31,9 @@ def odd_kernel(name: str) -> Kernel:
         (lambda: "puma560", {}, ("puma560", "appell.load")),
         (two_link, {"name": "2fast"}, ("2fast", "letter")),
         (two_link, {"name": "double"}, ("double", "word of C")),
+        (two_link, {"name": "printf"}, ("printf", "library")),
+        (two_link, {"name": "fmaf"}, ("fmaf", "library")),
+        (two_link, {"name": "largest"}, ("largest", "itself")),
         (two_link, {"name": "a b"}, ("a b",)),
         (two_link, {"name": "fused"}, ("fused", "itself")),
         (lambda: odd_kernel("x1"), {}, ("x1", "input")),
@@ -57,6 +60,14 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(appell.InputError, match="is a file"):
         export.c(two_link(), tmp_path / "thesis.tex")
+
+
+def test_files_that_are_called_as_ours_but_are_not_are_refused(tmp_path):
+    (tmp_path / "Makefile").write_text("all:\n")
+    (tmp_path / "README.md").write_text("# My robot\n")
+    with pytest.raises(appell.InputError, match=r"Makefile, README\.md"):
+        export.c(two_link(), tmp_path)
+    assert (tmp_path / "README.md").read_text() == "# My robot\n"
 
 
 def test_an_export_may_be_repeated(tmp_path):

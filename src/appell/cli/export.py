@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appell.cli.app import app
+from appell.cli.gains import read_gains
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def export(
     ] = "c",
     cpu: Annotated[str, typer.Option(help="The processor, as LLVM names it, of a triple.")] = "",
     features: Annotated[str, typer.Option(help="Its features, such as +f,+d.")] = "",
+    abi: Annotated[str, typer.Option(help="Its calling convention, such as lp64d.")] = "",
     law: Annotated[
         str | None, typer.Option(help="A law of control, such as ComputedTorque.")
     ] = None,
@@ -57,8 +59,8 @@ def export(
         what = _law(law, what, given)
     elif given or gains_as_inputs:
         raise InputError("gains go with --law.")
-    if target == "c" and (cpu or features):
-        raise InputError("--cpu and --features go with a --target that is an LLVM triple.")
+    if target == "c" and (cpu or features or abi):
+        raise InputError("--cpu, --features and --abi go with a --target that is an LLVM triple.")
     options: dict[str, Any] = {
         "formulation": formulation,
         "frame": frame,
@@ -72,7 +74,7 @@ def export(
         if target == "c":
             made = exports.c(what, place, quantity, **chosen)
         else:
-            chosen |= {"target": target, "cpu": cpu, "features": features}
+            chosen |= {"target": target, "cpu": cpu, "features": features, "abi": abi}
             made = exports.object(what, place, quantity, **chosen)
     for path in made.files:
         typer.echo(path)
@@ -94,27 +96,7 @@ def _law(name: str, robot: Any, given: list[str]) -> Any:
     }
     if name not in kinds:
         raise InputError(f"no law {name!r}; there are {', '.join(kinds)}.")
-    return kinds[name](robot, **_gains(name, kinds[name].gains, given))
-
-
-def _gains(law: str, known: Any, given: list[str]) -> dict[str, Any]:
-    """Numbers, or lists of them, by their names."""
-    from appell.errors import InputError
-
-    read: dict[str, Any] = {}
-    for text in given:
-        what, _, value = text.partition("=")
-        if what not in known or what in read:
-            problem = "is given twice" if what in read else "is none of its gains"
-            raise InputError(f"{law}: {what!r} {problem}; they are {', '.join(known)}.")
-        try:
-            numbers = [float(x) for x in value.split(",")]
-        except ValueError:
-            raise InputError(
-                f"{law}: {text!r}; expected a number or several, such as {what}=100 or {what}=1,2."
-            ) from None
-        read[what] = numbers if len(numbers) > 1 else numbers[0]
-    return read
+    return kinds[name](robot, **read_gains(name, kinds[name].gains, given))
 
 
 def _print_times(made: Exported) -> None:

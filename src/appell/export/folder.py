@@ -52,10 +52,20 @@ def write(folder: Path, own: str, files: Mapping[str, str | bytes]) -> tuple[Pat
 def _refuse_foreign(folder: Path, own: str, files: Mapping[str, str | bytes]) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give a folder.")
-    found = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    foreign = [name for name in found if name not in files and not name.startswith(own)]
+    found = sorted(folder.iterdir()) if folder.exists() else []
+    foreign = [
+        path.name for path in found if not (path.name.startswith(own) or _earlier(path, files))
+    ]
     if foreign:
         raise InputError(
             f"{folder} holds other files ({', '.join(foreign[:3])}"
             f"{', ...' if len(foreign) > 3 else ''}); give a new or empty folder."
         )
+
+
+def _earlier(path: Path, files: Mapping[str, str | bytes]) -> bool:
+    """Whether an earlier export wrote it: it begins as the one to be written does."""
+    content = files.get(path.name)
+    if not isinstance(content, str) or not path.is_file():
+        return False
+    return path.read_text(errors="replace").partition("\n")[0] == content.partition("\n")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from appell.compile.kernel import Kernel
 from appell.compile.native import fuses
 from appell.control.law import Law
 from appell.errors import InputError
+from appell.export.words import OF_FUNCTIONS, TAKEN
 from appell.recipe import COMPILING
 
 if TYPE_CHECKING:
@@ -22,12 +24,6 @@ if TYPE_CHECKING:
 USUAL = "inverse_dynamics"
 _STATES = 16
 _LONGEST = 63  # characters of a name
-_WORDS = """auto break case char const continue default do double else enum extern float for goto
-if inline int long register restrict return short signed sizeof static struct switch typedef union
-unsigned void volatile while main"""
-_TAKEN = """INSTRUCTION HAS_FMA FMA_BY_PRAGMA NOINLINE Either Wide arctangent bits_of
-far_sine_cosine fused kept magnitude number_of reduced rounded shifted_left shifted_right sign_of
-sine_cosine split spoiled square_root two_over_pi zeros_before"""
 
 
 @dataclass(frozen=True)
@@ -162,15 +158,15 @@ def c_name(name: str, *, given: bool) -> str:
         made = f"robot_{made}"
     if not given and len(made) > _LONGEST:
         made = made[:_LONGEST]
-    _refuse_unspeakable("name", made)
+    _refuse_unspeakable("name", made, TAKEN | OF_FUNCTIONS)
     return made
 
 
-def _refuse_unspeakable(what: str, name: str) -> None:
-    taken = {*_WORDS.split(), *_TAKEN.split()}
+def _refuse_unspeakable(what: str, name: str, taken: Set[str] = TAKEN) -> None:
     fits = re.fullmatch(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST - 1}}}", name)
     if not fits or name in taken or re.fullmatch(r"(x|sin|cos)\d+", name):
         raise InputError(
             f"{what}={name!r}: expected a name for C: letters, digits and underscores, "
-            f"{_LONGEST} at most, a letter first; no word of C, and none that the code itself uses."
+            f"{_LONGEST} at most, a letter first; no word of C or function of its library, and "
+            "none that the code itself uses."
         )
