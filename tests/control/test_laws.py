@@ -258,6 +258,20 @@ def test_a_law_is_frozen_and_can_be_pickled():
     assert kernel.outputs == {"tau": (2,), "next_state": (2,)}
 
 
+class Own(ComputedTorque):
+    """With attributes that are no gains."""
+
+
+def test_a_law_keeps_its_own_attributes_in_a_pickle():
+    law = Own(CHAIN)
+    law.mode = "careful"
+    law(*[np.zeros(2)] * 5)
+    again = pickle.loads(pickle.dumps(law))
+    assert again.mode == "careful"
+    assert again._caches("_fast")
+    assert "_fast" not in vars(again)
+
+
 def test_a_law_does_not_outlive_its_use():
     law = ComputedTorque(CHAIN)
     law(*np.zeros((5, 2)))

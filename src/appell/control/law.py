@@ -89,7 +89,9 @@ class Law:
         return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told)}>"
 
     def __reduce__(self) -> Any:
-        return type(self), tuple(getattr(self, f.name) for f in fields(self))
+        made = {f.name: getattr(self, f.name) for f in fields(self)}
+        own = {k: x for k, x in vars(self).items() if k not in made and not self._caches(k)}
+        return type(self), tuple(made.values()), own or None
 
     # What it does
 
@@ -165,6 +167,9 @@ class Law:
     @cached_property
     def _kernels(self) -> dict[tuple[str, bool], Kernel]:
         return {}
+
+    def _caches(self, name: str) -> bool:
+        return isinstance(getattr(type(self), name, None), cached_property)
 
     def _count(self, kind: Kind) -> int:
         return {"joint": self.robot.nv, "inertial parameter": self.robot.parameters.size}.get(
