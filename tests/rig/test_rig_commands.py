@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 from rigs import PUMA, START, law, ready, sound
 
+from appell.cli.control import LAWS
 from appell.cli.control_view import print_report, table_of
 from appell.control.rig import read_log
 from appell.control.rig.campaign import campaign, outcome_line, outcomes_in
@@ -50,6 +51,28 @@ def test_move_and_show(command, tmp_path):
     bad = command("show", "bad.mcap")
     assert bad.exit_code == 1
     assert "The log is damaged: its checksum" in bad.output
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_every_law_moves_the_arm(command, tmp_path, name):
+    result = command(
+        "move", "--to", "20,-30,70,20,50,30", "--channel", "lockstep", "--law", name,
+        "--log", "a.mcap",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    log = read_log(tmp_path / "a.mcap")
+    np.testing.assert_allclose(log["q"][-1], np.radians([20, -30, 70, 20, 50, 30]), atol=0.1)
+    assert f"<{LAWS[name]} of" in log.metadata["law"]
+
+
+def test_gains_are_given(command, tmp_path):
+    move = ["move", "--to", "5,-40,65,5,35,5", "--duration", 0.5, "--channel", "lockstep"]
+    law = ["--law", "computed-torque", "--gain", "kp=400", "--gain", "kv=40"]
+    assert command(*move, *law, "--log", "a.mcap").exit_code == 0
+    assert "kp=400, kv=40" in read_log(tmp_path / "a.mcap").metadata["law"]
+    refused = command(*move, *law, "--gain", "ki=1")
+    assert refused.exit_code == 2
+    assert "computed-torque: 'ki' is none of its gains; they are kp, kv." in refused.stderr
 
 
 def test_a_fault_gives_status_1_its_reason_and_the_last_seconds(command):

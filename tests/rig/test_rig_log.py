@@ -70,6 +70,27 @@ def test_a_file_cut_anywhere_gives_all_before_the_cut(file, number):
     assert len(log) >= (at - head - 2000) // size - 3
 
 
+@pytest.mark.parametrize("short", [1, 7, 8, 9, 40])
+def test_a_file_cut_in_its_end_is_not_whole(file, short):
+    path = file.with_suffix(".short")
+    path.write_bytes(file.read_bytes()[:-short])
+    log = read_log(path)
+    assert not log.complete
+    assert not log.damaged
+    np.testing.assert_array_equal(log.rows, read_log(file).rows)
+
+
+@pytest.mark.parametrize("filled", [b"\x00", b"\xff"])
+@pytest.mark.parametrize("count", [1, 5, 100, 5000])
+def test_what_was_never_written_is_no_cycle(file, filled, count):
+    data, full = file.read_bytes(), read_log(file)
+    path = file.with_suffix(".filled")
+    path.write_bytes(data[: len(data) // 2] + filled * count)
+    log = read_log(path)
+    assert not log.complete
+    np.testing.assert_array_equal(log.rows, full.rows[: len(log)])
+
+
 def test_the_checksum_is_the_one_of_the_format(file):
     with file.open("rb") as stream:
         records = list(StreamReader(stream, validate_crcs=True).records)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rigs import END, START
+from rigs import END, PUMA, START
 
+from appell.control import quintic
 from appell.control.rig import read_log
+from appell.control.rig.mission import Follow
 from appell.control.rig.motions import read_motion, write_motion
 from appell.errors import InputError
 
@@ -37,7 +39,7 @@ def test_a_motion_comes_back_as_it_was(tmp_path):
         ("0,1,2,3,4,5,6\n0,1,2,3,4,5,6\n", "later"),
         ("0,1,2,3,4,5,6\n1,1,2,nan,4,5,6\n", "finite"),
         ("0,1,2,3,4,5,6\n1,1,2,3\n", "row 2 of numbers has 4; expected 7"),
-        ("0,1,2,3,4,5,6\n1,1,2,x,4,5,6\n", "numbers each"),
+        ("0,1,2,3,4,5,6\n1,1,2,x,4,5,6\n", "row 2 of numbers holds 'x'"),
         ("\x00\xff", "rows"),
     ],
 )
@@ -49,6 +51,18 @@ def test_a_file_that_is_no_motion_is_refused(tmp_path, text, words):
     (tmp_path / "bad.npz").write_bytes(text.encode())
     with pytest.raises(InputError, match=r"bad.npz: expected an npz file"):
         read_motion(tmp_path / "bad.npz", 6)
+
+
+def test_positions_that_are_not_real_are_refused(tmp_path):
+    np.savez(tmp_path / "bad.npz", t=[0.0, 1.0], q=np.array([START, END]) + 1j)
+    with pytest.raises(InputError, match=r"bad\.npz: .* of real numbers"):
+        read_motion(tmp_path / "bad.npz", 6)
+
+
+@pytest.mark.parametrize("duration", [1e-9, 0.0009, 0.001, 0.0011])
+def test_a_step_is_refused_as_what_it_is(duration):
+    with pytest.raises(InputError, match=r"moves joint 1 at .* rad/s; .* give it more time"):
+        Follow(quintic(START, END, duration), PUMA)
 
 
 @pytest.mark.parametrize("name", ["missing.mcap", "missing.csv", "missing.npz", "folder"])

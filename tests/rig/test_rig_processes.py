@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +20,12 @@ import pytest
 from rigs import PUMA, START, law
 
 from appell.control import quintic
-from appell.control.rig import Fault, Limits, State, run
+from appell.control.rig import Fault, Limits, State, run, running
 from appell.control.rig.controller import Phase
 from appell.control.rig.running import _memory, start
 from appell.control.rig.setup import setup
 from appell.control.rig.signals import STATUS
+from appell.errors import AppellError
 
 SLOW = replace(PUMA, period=0.005, watchdog=200)
 WIDE = Limits(missed=200, late=400, echo=400, state=400, overrun=400)
@@ -46,6 +48,27 @@ def until(running, phase):
             return row.copy()
         time.sleep(0.005)
     raise AssertionError("the phase was not reached")
+
+
+def test_a_process_that_never_starts_is_killed(monkeypatch):
+    monkeypatch.setattr(running, "_START", 0.5)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["sleep", "600"], **pipes) as process:
+        with pytest.raises(AppellError, match="the loop could not be started; it took over"):
+            running._ready(process, bytes(10**6), "the loop")
+        assert process.returncode == -signal.SIGKILL
+
+
+def test_an_interrupt_leaves_nothing_that_never_started(monkeypatch):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["sleep", "600"], **pipes) as process:
+        monkeypatch.setattr(running, "_process", lambda: process)
+        main = threading.main_thread().ident
+        asked = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGTERM))
+        asked.start()
+        with pytest.raises(KeyboardInterrupt), start(ready("shm")):
+            pass
+        assert process.returncode == -signal.SIGKILL
 
 
 def test_a_run_in_real_time(tmp_path):

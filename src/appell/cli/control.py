@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appell.cli.app import app
+from appell.cli.gains import read_gains
 
 if TYPE_CHECKING:
     from appell.control.law import Law
@@ -34,6 +35,10 @@ HOME = "0,-45,60,0,30,0"
 
 Arm = Annotated[str, typer.Option("--robot", help="A robot of the library, or a URDF file.")]
 LawName = Annotated[str, typer.Option("--law", help=f"One of {', '.join(LAWS)}.")]
+Gains = Annotated[
+    list[str] | None,
+    typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3; several may be given."),
+]
 ChannelName = Annotated[
     str, typer.Option("--channel", help="shm or udp: real time; lockstep: without time.")
 ]
@@ -64,6 +69,7 @@ def move(
     duration: Annotated[float, typer.Option(help="s")] = 2.0,
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
+    gain: Gains = None,
     channel: ChannelName = "shm",
     log: LogFile = None,
     fault: Injected = None,
@@ -75,7 +81,7 @@ def move(
     """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
     from appell.control import quintic
 
-    chosen = _law(robot, law)
+    chosen = _law(robot, law, gain)
     start = _degrees(wakes or _home(chosen), chosen.robot.nv)
     trajectory = quintic(start, _degrees(to, chosen.robot.nv), duration)
     own = _own(hardware, machine)
@@ -90,6 +96,7 @@ def follow(
     ],
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
+    gain: Gains = None,
     channel: ChannelName = "shm",
     log: LogFile = None,
     fault: Injected = None,
@@ -103,7 +110,7 @@ def follow(
     """Along a trajectory of a file, and stop. Status 1 on a fault."""
     from appell.control.rig.motions import read_motion
 
-    chosen = _law(robot, law)
+    chosen = _law(robot, law, gain)
     trajectory = read_motion(file, chosen.robot.nv, speed, _joints(chosen))
     start = None if wakes is None else _degrees(wakes, chosen.robot.nv)
     own = _own(hardware, machine)
@@ -137,13 +144,14 @@ def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
 # What commands share
 
 
-def _law(robot: str, name: str) -> Law:
+def _law(robot: str, name: str, gains: list[str] | None = None) -> Law:
     import appell
     from appell.errors import InputError
 
     if name not in LAWS:
         raise InputError(f"--law {name}: expected one of {', '.join(LAWS)}.")
-    return getattr(appell.control, LAWS[name])(appell.load(robot))
+    kind = getattr(appell.control, LAWS[name])
+    return kind(appell.load(robot), **read_gains(name, kind.gains, gains or []))
 
 
 def _joints(law: Law) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from appell.control.rig.plant import Rig
 from appell.control.rig.protocol import Hardware, connected
 from appell.control.rig.realtime import Clock, prepare
 from appell.control.rig.safety import Limits
+from appell.control.rig.script import import_script, script_of
 from appell.control.rig.serve import serve
 from appell.control.rig.signals import STATUS
 from appell.errors import AppellError, InputError
@@ -84,9 +85,8 @@ class ControllerJob:
     def run(self) -> None:
         n = self.machine.n
         controller = Controller(self.law, self.mission, self.machine, self.limits, self.tool)
-        for law in (self.mission.law, self.law):
-            if law is not None:
-                rehearse(law, self.machine)
+        for law in (controller.mission_law, controller.law):
+            rehearse(law, self.machine)
         board = Slot(mapped(self.folder / "board", board_size(n)), 0, message_type(n).itemsize)
         writer = Writer(self.log, n, self.metadata)
         hardware = connected(self.hardware)
@@ -122,7 +122,8 @@ def send_job(job: PlantJob | ControllerJob) -> bytes:
             f"{problem}; the loop runs in a process of its own, so laws, missions and what makes "
             "the hardware must be picklable: defined in a module, and no lambda."
         ) from None
-    return _LENGTH.pack(len(data)) + data
+    known = pickle.dumps((sys.path, script_of(data)))
+    return b"".join(_LENGTH.pack(len(part)) + part for part in (known, data))
 
 
 def _asked(lines: _Lines) -> str | None:
@@ -174,9 +175,15 @@ def _exactly(count: int) -> bytes:
     return data
 
 
+def _part() -> Any:
+    return pickle.loads(_exactly(_LENGTH.unpack(_exactly(_LENGTH.size))[0]))
+
+
 def main() -> None:
-    job = pickle.loads(_exactly(_LENGTH.unpack(_exactly(_LENGTH.size))[0]))
     try:
-        job.run()
+        sys.path[:], script = _part()
+        if script is not None:
+            import_script(script)
+        _part().run()
     except AppellError as problem:
         raise SystemExit(f"error: {problem}") from None

@@ -13,6 +13,7 @@ from math import isfinite
 import numpy as np
 
 from appell.control.law import Law
+from appell.control.laws import TrackingIntegral
 from appell.control.rig.homing import READINGS, Homing, correction, out_of_range
 from appell.control.rig.machine import Machine
 from appell.control.rig.mission import Approach, Mission, Reference, Yield
@@ -47,13 +48,14 @@ class Controller:
         limits: Limits | None = None,
         tool: int = 0,
     ) -> None:
-        for each in (law, mission.law or law):
+        self.mission_law = mission.law or law  # the law to follow the mission by
+        for each in (law, self.mission_law):
             if each.robot.nv != machine.n:
                 raise InputError(
                     f"the law is for {each.robot.nv} joints; '{machine.name}' has {machine.n}."
                 )
         n = machine.n
-        self.law, self.mission, self.machine, self.tool = law, mission, machine, tool
+        self.law, self.mission, self.machine, self.tool = homing_law(law), mission, machine, tool
         self.safety = Safety(machine, limits)
         self.state, self.phase, self.reason = State.HOMING, Phase.LOOK, ""
         self.observer: Observer | None = None
@@ -64,7 +66,7 @@ class Controller:
         self.read = 0  # the machine's cycle of the last reading that was observed
         self.began = 0  # the tick of the phase
         self.ages = _Ages()
-        self.own = law.initial
+        self.own = self.law.initial
         self.q: Array = np.zeros(n)
         self.v: Array = self.q
         self.qd: Array = self.q
@@ -178,8 +180,8 @@ class Controller:
             if wanted is not None:
                 return wanted
             self.phase, self.began = Phase.FOLLOW, tick
-            if self.mission.law is not None:
-                self.law, self.own = self.mission.law, self.mission.law.initial
+            if self.law is not self.mission_law:
+                self.law, self.own = self.mission_law, self.mission_law.initial
         wanted = self.mission.at(tick - self.began, self.q)
         if wanted is None:
             self.stop()
@@ -228,12 +230,19 @@ class Controller:
         return Command(tick, now, self.order, codes)
 
 
+def homing_law(law: Law) -> Law:
+    """What homes an arm and brings it to where a mission begins. One that friction does not hold:
+    others may never come to the index pulses."""
+    return law if isinstance(law, TrackingIntegral) else TrackingIntegral(law.robot)
+
+
 def rehearse(law: Law, machine: Machine) -> None:
     """Do all once, on paper, before it has to be quick: code is compiled and memory had."""
     n, half = machine.n, (np.asarray(machine.lower) + np.asarray(machine.upper)) / 2
     still = np.zeros(n, dtype=np.int64)
     pots = np.rint((half - np.asarray(machine.pot_low)) / machine.code).astype(np.int64)
     controller = Controller(law, Yield(n), machine)
+    controller.law, controller.own = law, law.initial
     for tick in range(1, 3 * READINGS):
         status = Status.POWERED if controller.order else Status.BRAKED
         reading = Reading(tick, 0, tick - 1, status, 0, still, still, still, pots)

@@ -231,14 +231,14 @@ def read_log(path: Path | str) -> Log:
     rows = np.concatenate([np.zeros(0, kind), *found.parts])
     if (rows["sequence"] != np.arange(len(rows)) % 2**32).any():
         damaged = damaged or "its cycles do not follow one another"
-    if not found.closed and data.endswith(mcap.MAGIC) and len(data) > found.at:
+    left = data[found.at :]
+    if found.closed and not mcap.MAGIC.startswith(left):
+        damaged = damaged or f"{len(left.removeprefix(mcap.MAGIC))} bytes follow its end"
+    elif not found.closed and left and (left[0] not in mcap.OPCODES or left.endswith(mcap.MAGIC)):
         damaged = damaged or f"unreadable from byte {found.at} on"
-    after = len(data) - found.at - len(mcap.MAGIC) if found.closed else 0
-    if after > 0:
-        damaged = damaged or f"{after} bytes follow its end"
-    if damaged and not found.closed and len(data) - found.at > kind.itemsize:
+    if damaged and not found.closed:
         rows = rows[:-1]  # what cannot be read may have begun within it
-    complete = found.closed and not damaged
+    complete = found.closed and left == mcap.MAGIC and not damaged
     return Log(found.n, found.metadata, rows["payload"], found.events, complete, damaged)
 
 
@@ -256,6 +256,8 @@ class _Found:
         for opcode, start, stop in iter(
             lambda: next(mcap.records(self.data, self.at), _OVER), _OVER
         ):
+            if opcode not in mcap.OPCODES:
+                break
             if opcode == mcap.DATA_END:
                 damaged = damaged or self._checked(start, stop)
             try:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 MAGIC = b"\x89MCAP0\r\n"
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, DATA_END = 0x01, 0x02, 0x03, 0x04, 0x05, 0x0F
+OPCODES = range(0x01, 0x10)  # that there are
 RECORD = struct.Struct("<BQ")
 MESSAGE_HEAD = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
 CDR = b"\x00\x01\x00\x00"  # little-endian

@@ -44,7 +44,8 @@ class Follow:
             raise InputError(f"rest = {rest!r}; expected a time in s, zero or more.")
         plan = planned(trajectory, machine.n, machine.period, None)
         self.q, self.v, self.a = (np.ascontiguousarray(x) for x in (plan.q, plan.v, plan.a))
-        _within(self.q, self.v, machine)
+        _refuse_far(self.q, machine)
+        _refuse_fast(self.q, self.v, machine)
         apart = float(np.abs(self.q[-1] - self.q[0]).max())
         if repeat > 1 and apart > 1e-6:
             raise InputError(
@@ -105,8 +106,8 @@ class Approach:
         return self.q0 + self.way * s, self.way * ds, self.way * dds
 
 
-def _within(q: Array, v: Array, machine: Machine) -> None:
-    lower, upper, fastest = (np.asarray(x) for x in (machine.lower, machine.upper, machine.speed))
+def _refuse_far(q: Array, machine: Machine) -> None:
+    lower, upper = np.asarray(machine.lower), np.asarray(machine.upper)
     out = ((q < lower) | (q > upper)).any(axis=0)
     if out.any():
         j = int(np.argmax(out))
@@ -114,10 +115,16 @@ def _within(q: Array, v: Array, machine: Machine) -> None:
             f"the trajectory takes joint {j + 1} from {q[:, j].min():.4g} to {q[:, j].max():.4g} "
             f"rad; '{machine.name}' goes from {lower[j]:.4g} to {upper[j]:.4g}."
         )
-    fast = (np.abs(v) > fastest).any(axis=0)
+
+
+def _refuse_fast(q: Array, v: Array, machine: Machine) -> None:
+    """Also what steps from one cycle to the next."""
+    fastest, steps = np.asarray(machine.speed), np.abs(np.diff(q, axis=0)) / machine.period
+    most = np.concatenate([np.abs(v), steps]).max(axis=0)
+    fast = most > fastest
     if fast.any():
         j = int(np.argmax(fast))
         raise InputError(
-            f"the trajectory moves joint {j + 1} at {np.abs(v[:, j]).max():.4g} rad/s; "
+            f"the trajectory moves joint {j + 1} at {most[j]:.4g} rad/s; "
             f"'{machine.name}' goes at {fastest[j]:.4g} at most: give it more time."
         )

@@ -62,11 +62,14 @@ def write_motion(path: Path | str, t: Array, q: Array) -> None:
 def _from_npz(path: Path) -> tuple[Array, Array]:
     try:
         with np.load(path, allow_pickle=False) as file:
-            return np.asarray(file["t"], dtype=float), np.asarray(file["q"], dtype=float)
+            t, q = file["t"], file["q"]
+            return t.astype(float, casting="same_kind"), q.astype(float, casting="same_kind")
     except OSError:
         raise
     except Exception:  # there is no end of what a broken archive may raise
-        raise InputError(f"{path}: expected an npz file with arrays t and q of numbers.") from None
+        raise InputError(
+            f"{path}: expected an npz file with arrays t and q of real numbers."
+        ) from None
 
 
 def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
@@ -83,12 +86,12 @@ def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
             f"{path}: row {uneven[0]} of numbers has {len(rows[uneven[0] - 1])}; expected "
             f"{len(rows[0])}, as in the first."
         )
-    try:
-        table = np.array([[float(x) for x in row] for row in rows])
-    except ValueError as problem:
+    for k, text in ((k, x) for k, row in enumerate(rows, 1) for x in row if not _number(x)):
         raise InputError(
-            f"{path}: {problem}; expected rows t, q1, q2, ... of as many numbers each."
-        ) from None
+            f"{path}: row {k} of numbers holds {text!r}; expected rows t, q1, q2, ... of numbers "
+            "with commas between them."
+        )
+    table = np.array([[float(x) for x in row] for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(f"{path}: expected rows t, q1, q2, ... of as many numbers each.")
     if names is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Timer
 from typing import IO, Any
 
 import numpy as np
@@ -24,11 +25,13 @@ from appell.control.rig.log import message_type, read_log
 from appell.control.rig.loop import TAIL
 from appell.control.rig.report import Report
 from appell.control.rig.safety import State
+from appell.control.rig.script import refuse_import
 from appell.control.rig.setup import Setup
 from appell.control.rig.signals import reason_of, terminable
 from appell.errors import AppellError, InputError
 
 _LAST, _PATIENCE = 10.0, 3.0  # s to wait for a process to end, and for one that may not listen
+_START = 300.0  # s that a process may take to be ready: code is compiled in it
 _FIRST = 15.0  # s that the first cycle may take: the loop listens to the machine before it
 _STALE = 60.0  # s; younger folders may not have been locked yet
 _LOOK = 0.05  # s between two looks at a run
@@ -37,6 +40,7 @@ _LOOK = 0.05  # s between two looks at a run
 @contextmanager
 def start(ready: Setup) -> Iterator[Running]:
     """A run under way, in processes of its own; they end with the block."""
+    refuse_import()
     folder = Path(tempfile.mkdtemp(prefix="appell-", dir=_memory()))
     with terminable(), (folder / "owner").open("w") as owner:
         _lock(owner)
@@ -99,6 +103,7 @@ class Running:
         self.pulse = Slot(self.board.memory, 0, self.kind.itemsize)
         self.still, self.left = 0.0, _FIRST  # s without a new cycle, and how many there may be
         self.verdict = ""  # why its processes were killed
+        self.begun = False  # whether they listen
 
     def begin(self) -> None:
         r = self.ready
@@ -106,11 +111,12 @@ class Running:
         if hardware is None:
             faults = [f for f in r.faults if f.kind not in OWN]
             job = PlantJob(self.folder, r.channel, r.robot, r.machine, r.q0, faults, r.seed)
-            self.plant = _spawn(job)
-            address = _said(self.plant, "the simulated machine")["address"]
+            told = send_job(job)
+            self.plant = _process()
+            address = _ready(self.plant, told, "the simulated machine")["address"]
             hardware = partial(over_channel, r.channel, address, r.machine.n)
         own = [f for f in r.faults if f.kind in OWN]
-        self.controller = _spawn(
+        told = send_job(
             ControllerJob(
                 self.folder,
                 r.law,
@@ -124,7 +130,9 @@ class Running:
                 r.tool,
             )
         )
-        _said(self.controller, "the control loop")
+        self.controller = _process()
+        _ready(self.controller, told, "the control loop")
+        self.begun = True
 
     # While it runs
 
@@ -217,7 +225,7 @@ class Running:
 
     def end(self) -> None:
         """Nothing is left running; an arm that moves is stopped first."""
-        if self.controller is not None and self.controller.poll() is None:
+        if self.begun and self.controller is not None and not self.over:
             self.stop()
             with suppress(subprocess.TimeoutExpired):
                 self.controller.wait(_PATIENCE)
@@ -234,17 +242,14 @@ class Running:
         self.board.memory.close()
 
 
-def _spawn(job: PlantJob | ControllerJob) -> subprocess.Popen[bytes]:
+def _process() -> subprocess.Popen[bytes]:
     """In a session of its own: an interrupt from the keyboard is for the parent to pass on."""
-    told = send_job(job)
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", "from appell.control.rig.child import main; main()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
-    _tell(process, told)
-    return process
 
 
 def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
@@ -256,13 +261,24 @@ def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
         pass  # it is over
 
 
-def _said(process: subprocess.Popen[bytes], what: str) -> dict[str, Any]:
-    """The line with which a process says that it is ready."""
+def _ready(process: subprocess.Popen[bytes], told: bytes, what: str) -> dict[str, Any]:
+    """The line with which a process that is told what to be says that it is ready."""
     assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
-        raise AppellError(f"{what} could not be started; see its message above.")
-    return json.loads(line)
+    late = Timer(_START, process.kill)
+    late.start()
+    try:
+        _tell(process, told)
+        line = process.stdout.readline()
+    finally:
+        in_time = late.is_alive()
+        late.cancel()
+    if line:
+        return json.loads(line)
+    code = process.wait()
+    why = "see its message above" if code > 0 else f"it was {_how(code)}"
+    raise AppellError(
+        f"{what} could not be started; {why if in_time else f'it took over {_START:.0f} s'}."
+    )
 
 
 def _left(path: Path) -> dict[str, Any] | None:
