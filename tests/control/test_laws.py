@@ -259,7 +259,11 @@ def test_a_law_is_frozen_and_can_be_pickled():
 
 
 class Own(ComputedTorque):
-    """With attributes that are no gains."""
+    """With attributes that are no gains, and a way of its own to be made."""
+
+    def __init__(self, robot):
+        super().__init__(robot, kp=7.0)
+        self.count = 3
 
 
 def test_a_law_keeps_its_own_attributes_in_a_pickle():
@@ -267,7 +271,8 @@ def test_a_law_keeps_its_own_attributes_in_a_pickle():
     law.mode = "careful"
     law(*[np.zeros(2)] * 5)
     again = pickle.loads(pickle.dumps(law))
-    assert again.mode == "careful"
+    assert (again.mode, again.count, again.kp.tolist()) == ("careful", 3, [7.0, 7.0])
+    assert not again.kp.flags.writeable
     assert again._caches("_fast")
     assert "_fast" not in vars(again)
 

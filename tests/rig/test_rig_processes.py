@@ -51,12 +51,22 @@ def until(running, phase):
 
 
 def test_a_process_that_never_starts_is_killed(monkeypatch):
-    monkeypatch.setattr(running, "_START", 0.5)
+    monkeypatch.setattr(running, "START", 0.5)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(["sleep", "600"], **pipes) as process:
         with pytest.raises(AppellError, match="the loop could not be started; it took over"):
             running._ready(process, bytes(10**6), "the loop")
         assert process.returncode == -signal.SIGKILL
+
+
+def test_a_process_that_hangs_without_a_parent_ends_itself():
+    script = (
+        "import time; from appell.control.rig import child; child._HANGS = 1\n"
+        "lines = child._Lines(0.001); lines(); time.sleep(600)"
+    )
+    command = [sys.executable, "-c", script]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=300, check=False)
+    assert ended.returncode == -signal.SIGALRM
 
 
 def test_an_interrupt_leaves_nothing_that_never_started(monkeypatch):

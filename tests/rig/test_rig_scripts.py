@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +13,8 @@ import numpy as np
 import appell
 from appell.control import TrackingIntegral, quintic, rig
 from beside import WORD
+
+print("read")
 
 class Mine(TrackingIntegral):
     word = ""
@@ -36,7 +39,10 @@ def said(tmp_path):
     (tmp_path / "beside.py").write_text("WORD = 'own law, own word'")
 
     def run(last, *how):
-        (tmp_path / "script.py").write_text(SCRIPT + last)
+        for name in ("script.py", "__main__.py"):
+            (tmp_path / name).write_text(SCRIPT + last)
+        shutil.make_archive(tmp_path.parent / f"{tmp_path.name}-all", "zip", tmp_path)
+        (tmp_path.parent / f"{tmp_path.name}-all.zip").rename(tmp_path / "all.zip")
         command = [sys.executable, *(how or (tmp_path / "script.py",))]
         where = tmp_path if how else None
         options = {"capture_output": True, "text": True, "timeout": 300, "cwd": where}
@@ -45,10 +51,10 @@ def said(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("how", [(), ("-m", "script")])
+@pytest.mark.parametrize("how", [(), ("-m", "script"), (".",), ("all.zip",)])
 def test_a_law_of_the_script_that_runs(said, how):
     result = said(f"{GUARD} main()", *how)
-    assert result.stdout == "law: ValueError: own law, own word\n", result.stderr
+    assert result.stdout == "read\nlaw: ValueError: own law, own word\n", result.stderr
 
 
 def test_a_script_that_would_run_again_is_told_how_not_to(said):

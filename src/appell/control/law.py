@@ -88,10 +88,14 @@ class Law:
         told = [f"{name}={shown(x)}" for name, x in given.items() if x is not None]
         return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told)}>"
 
-    def __reduce__(self) -> Any:
-        made = {f.name: getattr(self, f.name) for f in fields(self)}
-        own = {k: x for k, x in vars(self).items() if k not in made and not self._caches(k)}
-        return type(self), tuple(made.values()), own or None
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: x for k, x in vars(self).items() if not self._caches(k)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for name in self.gains:
+            if state[name] is not None:
+                state[name].flags.writeable = False
 
     # What it does
 

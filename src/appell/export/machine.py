@@ -52,9 +52,10 @@ def object_code(
         raise InputError(f"target={target!r}: expected a little-endian processor with ELF files.")
     missing = undefined(code)
     if missing:
+        smaller = "choose float32, " if of.dtype == "float64" else ""
         raise InputError(
             f"target={target!r}: this processor has no instruction for {', '.join(missing)} in "
-            f"{of.dtype}; choose float32, or export C."
+            f"{of.dtype}; {smaller}name features that have it, such as +fma on x86-64, or export C."
         )
     stack = Body(of.tape, REALS[of.dtype], of.name).stack
     made_as = f"Object code for {chosen.cpu or target} ({chosen.triple})."

@@ -1,7 +1,7 @@
 """A process of a run, told by a pickle what to be.
 
 Its standard input carries the pickle and then lines; at its end the parent is gone, and so is the
-process. Its standard output says, in one line of JSON, that it is ready.
+process. It says, in one line of JSON, that it is ready.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import struct
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,11 @@ from appell.control.rig.signals import STATUS
 from appell.errors import AppellError, InputError
 from appell.robot import Robot
 
+START = 300.0  # s that a process may take to be ready: code is compiled in it
+_HANGS, _MANY = 10.0, 100  # s, or cycles, of silence after which a process ends itself
 _LENGTH = struct.Struct("<Q")
+
+Ready = Callable[[dict[str, Any]], None]
 
 
 @dataclass
@@ -50,7 +56,7 @@ class PlantJob:
     faults: list[Fault]
     seed: int
 
-    def run(self) -> None:
+    def run(self, ready: Ready) -> None:
         rig = Rig(self.robot, self.machine, self.q0, self.faults, self.seed)
         rig.arm.settle(rig.volts, rig.arm.brake)  # compiled before it has to be quick
         channel: Channel
@@ -62,8 +68,8 @@ class PlantJob:
             address = str(self.folder / "channel")
             channel = SharedMemory(address, self.machine.n, machine=True)
         allowed = prepare(priority=40, cpu=1)
-        _ready({"address": address})
-        made = serve(rig, channel, _Lines())
+        ready({"address": address})
+        made = serve(rig, channel, _Lines(self.machine.period))
         _leave(self.folder / "plant.json", made | {"allowed": allowed})
 
 
@@ -82,7 +88,7 @@ class ControllerJob:
     faults: list[Fault]
     tool: int
 
-    def run(self) -> None:
+    def run(self, ready: Ready) -> None:
         n = self.machine.n
         controller = Controller(self.law, self.mission, self.machine, self.limits, self.tool)
         for law in (controller.mission_law, controller.law):
@@ -90,12 +96,12 @@ class ControllerJob:
         board = Slot(mapped(self.folder / "board", board_size(n)), 0, message_type(n).itemsize)
         writer = Writer(self.log, n, self.metadata)
         hardware = connected(self.hardware)
-        lines = _Lines()
+        lines = _Lines(self.machine.period)
         loop = Loop(
             controller, hardware, writer, board=board, faults=self.faults, ask=lambda: _asked(lines)
         )
         allowed = prepare(priority=50, cpu=0)
-        _ready({})
+        ready({})
         clock = between_readings(hardware, self.machine.period)
         if clock is None:
             controller.fail("readings lost: the machine does not answer")
@@ -122,7 +128,7 @@ def send_job(job: PlantJob | ControllerJob) -> bytes:
             f"{problem}; the loop runs in a process of its own, so laws, missions and what makes "
             "the hardware must be picklable: defined in a module, and no lambda."
         ) from None
-    known = pickle.dumps((sys.path, script_of(data)))
+    known = pickle.dumps((sys.path, sys.argv, script_of(data)))
     return b"".join(_LENGTH.pack(len(part)) + part for part in (known, data))
 
 
@@ -134,13 +140,15 @@ def _asked(lines: _Lines) -> str | None:
 
 
 class _Lines:
-    """What is said on standard input, without waiting for it."""
+    """What is said on standard input, without waiting for it. A process that hangs and does not ask
+    any more ends itself, as there may be no parent to do it."""
 
-    def __init__(self) -> None:
+    def __init__(self, period: float) -> None:
         os.set_blocking(0, False)
-        self.rest, self.over = b"", False
+        self.rest, self.hangs = b"", ceil(max(_HANGS, _MANY * period))
 
     def __call__(self) -> list[bytes] | None:
+        signal.alarm(self.hangs)
         try:
             data = os.read(0, 65536)
         except BlockingIOError:
@@ -151,10 +159,17 @@ class _Lines:
         return whole
 
 
-def _ready(what: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
-    os.dup2(2, 1)  # nobody reads what is printed from now on, and a full pipe would hold the loop
+def _to_parent() -> Ready:
+    """What says that the process is ready. What else is printed goes to standard error: the parent
+    would take it for that word; later nobody reads it, and a full pipe would hold the loop."""
+    fd = os.dup(1)
+    os.dup2(2, 1)
+
+    def ready(what: dict[str, Any]) -> None:
+        with os.fdopen(fd, "w") as pipe:
+            pipe.write(json.dumps(what) + "\n")
+
+    return ready
 
 
 def _leave(path: Path, what: dict[str, Any]) -> None:
@@ -180,10 +195,12 @@ def _part() -> Any:
 
 
 def main() -> None:
+    signal.alarm(ceil(START + _HANGS))
+    ready = _to_parent()
     try:
-        sys.path[:], script = _part()
+        sys.path[:], sys.argv[:], script = _part()
         if script is not None:
             import_script(script)
-        _part().run()
+        _part().run(ready)
     except AppellError as problem:
         raise SystemExit(f"error: {problem}") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from enum import IntEnum
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,14 @@ from appell.control.law import Law
 from appell.control.laws import TrackingIntegral
 from appell.control.rig.homing import READINGS, Homing, correction, out_of_range
 from appell.control.rig.machine import Machine
-from appell.control.rig.mission import Approach, Mission, Reference, Yield
+from appell.control.rig.mission import (
+    Approach,
+    Follow,
+    Mission,
+    Reference,
+    Yield,
+    reference_refusal,
+)
 from appell.control.rig.observer import Observer
 from appell.control.rig.protocol import Command, Order, Reading, Status, safe
 from appell.control.rig.safety import Limits, Safety, Seen, State, after
@@ -185,7 +193,18 @@ class Controller:
         wanted = self.mission.at(tick - self.began, self.q)
         if wanted is None:
             self.stop()
+        elif not isinstance(self.mission, Follow | Yield):
+            return self._own_reference(wanted)
         return wanted
+
+    def _own_reference(self, given: Any) -> Reference | None:
+        """Of a mission that is not Appell's, which may be anything."""
+        wrong = reference_refusal(given, self.qd, self.machine, self.safety.limits.error)
+        if wrong is not None:
+            self.fail(wrong)
+            return None
+        q, v, a = (np.asarray(x, dtype=float) for x in given)
+        return q, v, a
 
     def _look(self, tick: int, reading: Reading | None) -> Reference | None:
         if reading is None or self.stale:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from appell.control.law import Law
-from appell.control.plan import planned
+from appell.control.plan import planned, vector
 from appell.control.rig.machine import Machine
 from appell.errors import InputError
 from appell.robot import Array
@@ -28,6 +28,40 @@ class Mission(Protocol):
 
     def at(self, k: int, q: Array) -> Reference | None:
         """The reference k cycles after the start, the joints being at q; None at the end."""
+
+
+def refuse_mission(mission: Any, machine: Machine) -> None:
+    """Of one's own: what is not as :class:`Mission` says, before anything moves."""
+    name, n = type(mission).__name__, machine.n
+    if isinstance(mission, type):
+        raise InputError(f"rig: {mission.__name__} is a class; expected a mission made by it.")
+    missing = [x for x in ("start", "law", "at") if not hasattr(mission, x)]
+    if missing:
+        raise InputError(
+            f"rig: {name} has no {' and no '.join(missing)}; expected a mission with start (None, "
+            f"or {n} positions), law (None, or a Law) and at(k, q)."
+        )
+    if mission.law is not None and not isinstance(mission.law, Law):
+        raise InputError(f"rig: {name}.law = {mission.law!r}; expected None, or a Law.")
+    if mission.start is not None:
+        start = vector(f"rig: {name}.start", mission.start, n)
+        _refuse_far(start[np.newaxis], machine)
+
+
+def reference_refusal(given: Any, before: Array, machine: Machine, most: float) -> str | None:
+    """Why what a mission of one's own gives in a cycle is no reference; ``most`` rad are a jump."""
+    n = machine.n
+    fits = isinstance(given, tuple | list) and len(given) == 3
+    if not fits or any(np.shape(x) != (n,) or not np.isfinite(x).all() for x in given):
+        return f"mission: at gave {given!r}; expected three arrays of {n} finite numbers"
+    q = np.asarray(given[0])
+    far = (q < np.asarray(machine.lower)) | (q > np.asarray(machine.upper))
+    jumps = np.abs(q - before) > most
+    if not (far | jumps).any():
+        return None
+    j = int(np.argmax(far | jumps))
+    what = "beyond the machine's range" if far[j] else f"a jump from {before[j]:.4g}"
+    return f"mission: the reference of joint {j + 1} is {q[j]:.4g} rad, {what}"
 
 
 class Follow:

@@ -19,7 +19,14 @@ from typing import IO, Any
 import numpy as np
 
 from appell.control.rig.channels import Slot, mapped
-from appell.control.rig.child import ControllerJob, PlantJob, board_size, over_channel, send_job
+from appell.control.rig.child import (
+    START,
+    ControllerJob,
+    PlantJob,
+    board_size,
+    over_channel,
+    send_job,
+)
 from appell.control.rig.faults import OWN, Fault, fault_line
 from appell.control.rig.log import message_type, read_log
 from appell.control.rig.loop import TAIL
@@ -31,7 +38,6 @@ from appell.control.rig.signals import reason_of, terminable
 from appell.errors import AppellError, InputError
 
 _LAST, _PATIENCE = 10.0, 3.0  # s to wait for a process to end, and for one that may not listen
-_START = 300.0  # s that a process may take to be ready: code is compiled in it
 _FIRST = 15.0  # s that the first cycle may take: the loop listens to the machine before it
 _STALE = 60.0  # s; younger folders may not have been locked yet
 _LOOK = 0.05  # s between two looks at a run
@@ -264,7 +270,7 @@ def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
 def _ready(process: subprocess.Popen[bytes], told: bytes, what: str) -> dict[str, Any]:
     """The line with which a process that is told what to be says that it is ready."""
     assert process.stdout is not None
-    late = Timer(_START, process.kill)
+    late = Timer(START, process.kill)
     late.start()
     try:
         _tell(process, told)
@@ -277,7 +283,7 @@ def _ready(process: subprocess.Popen[bytes], told: bytes, what: str) -> dict[str
     code = process.wait()
     why = "see its message above" if code > 0 else f"it was {_how(code)}"
     raise AppellError(
-        f"{what} could not be started; {why if in_time else f'it took over {_START:.0f} s'}."
+        f"{what} could not be started; {why if in_time else f'it took over {START:.0f} s'}."
     )
 
 

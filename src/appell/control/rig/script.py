@@ -26,14 +26,16 @@ def script_of(pickled: bytes) -> Script | None:
         return None
     main = sys.modules["__main__"]
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
-    if spec is not None:
+    if spec is not None and spec.name != "__main__":
         return Script(spec.name, module=True)
-    if file is None or not Path(file).is_file():
+    places = [] if file is None else [Path(file), Path(file).parent]  # the latter of an archive
+    found = next((str(path.absolute()) for path in places if path.is_file()), None)
+    if found is None:
         raise InputError(
             "rig: a law, mission or driver is defined in this session, which the process of the "
             "control loop cannot read; put it in a file, and import it from there."
         )
-    return Script(str(Path(file).absolute()), module=False)
+    return Script(found, module=False)
 
 
 def import_script(script: Script) -> None:

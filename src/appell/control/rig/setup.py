@@ -15,7 +15,7 @@ import numpy as np
 from appell.control.law import Law
 from appell.control.rig.faults import OWN, Fault, refuse_joints, refuse_simulated
 from appell.control.rig.machine import Machine, machine_for
-from appell.control.rig.mission import Follow, Mission
+from appell.control.rig.mission import Follow, Mission, refuse_mission
 from appell.control.rig.protocol import Hardware, Order
 from appell.control.rig.safety import Limits
 from appell.errors import InputError
@@ -90,8 +90,11 @@ def setup(
     refuse_joints(faults, machine.n)
     if hardware is not None:
         refuse_simulated(faults, OWN if channel != "lockstep" else ("disk full",))
-    mission = trajectory if hasattr(trajectory, "at") else None
-    mission = mission or Follow(trajectory, machine, repeat, rest)
+    if hasattr(trajectory, "at"):
+        mission = trajectory
+        refuse_mission(mission, machine)
+    else:
+        mission = Follow(trajectory, machine, repeat, rest)
     wakes = mission.start if q0 is None else q0
     if wakes is None:
         wakes = np.clip(np.zeros(machine.n), np.asarray(machine.lower), np.asarray(machine.upper))
