@@ -101,7 +101,7 @@ def connected(make: Callable[[], Hardware]) -> Hardware:
     """The driver that is made."""
     try:
         made = make()
-    except Exception as problem:
+    except Exception as problem:  # a driver may raise anything
         raise InputError(f"hardware: {type(problem).__name__}: {problem}") from problem
     if not isinstance(made, Hardware):
         raise InputError(f"hardware: {made!r}; expected a driver with read, write and close.")
