@@ -24,7 +24,7 @@ from appell.simulation.impact import Impact, audit, jump, recorded
 from appell.simulation.least import Contradiction, Paradox
 from appell.simulation.path import Piece, step_taken
 from appell.simulation.run import Run, normalised
-from appell.simulation.settle import least_change, settle
+from appell.simulation.settle import TOUCH, least_change, settle
 from appell.simulation.torques import BadTorque, Segmented, Torque
 
 Array = npt.NDArray[np.floating[Any]]
@@ -80,6 +80,7 @@ class Flight:
         self.modes = Modes()
         self.residuals = {"penetration": 0.0, "quaternion": 0.0}
         self.at_once = self.steps = 0
+        self.closed = False  # whether a gap has just closed
 
     def begin(self, t: float, q: Array, v: Array) -> None:
         """Take the start, if the robot can be there."""
@@ -188,6 +189,7 @@ class Flight:
                 piece = piece._replace(end=end)
             if piece.end > piece.start:
                 self._take(piece)
+            self.closed = end is not None and lost is None
             if end is not None:
                 return LetGo() if lost is None else self.holder.let_go(self.modes, lost)
             self.modes = self.holder.later(self.q, self.v, self.modes)
@@ -249,7 +251,7 @@ class Flight:
             for _ in range(_AT_ONCE):
                 if not self._strike():
                     break
-                let_go = LetGo()
+                let_go, self.closed = LetGo(), True
             else:
                 raise Stopped(f"impacts at {self.t:.6g} s do not end: {self.impacts[-1]}")
         try:
@@ -261,13 +263,15 @@ class Flight:
         self._keep(changed=True)
 
     def _strike(self) -> bool:
-        """One impact of all contacts that touch and approach; False if none does."""
+        """One impact of all contacts that touch and approach; False if none does. What is only
+        near is struck with one that closes, and by itself when it gets there."""
         c = self.contacts.at(self.q, self.v)
         touching = np.flatnonzero(c.gap <= self.options.gap)
-        if not (c.rate[touching] < 0).any():
+        leading = touching if self.closed else touching[c.gap[touching] <= TOUCH]
+        if not (c.rate[leading] < 0).any():
             return False
         slow = self.holder.slowest(c, touching, self.t, self.q, self.v)
-        if not (c.rate[touching] < -slow).any():
+        if not (c.rate[leading] < -slow).any():
             return False
         taking = touching[c.rate[touching] <= slow]
         for k in taking:

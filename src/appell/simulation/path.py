@@ -33,11 +33,16 @@ class Piece(NamedTuple):
 
     def __call__(self, t: float) -> Array:
         """The state at a time, by the barycentric formula."""
-        apart = (t - self.start) / (self.full - self.start) - NODES
-        if not apart.all():
-            return self.y[int(np.argmin(np.abs(apart)))].copy()
-        weights = _WEIGHTS / apart
-        return (weights @ self.y) / weights.sum()
+        return self.at(np.array([t]))[0]
+
+    def at(self, t: Array) -> Array:
+        """The states at many times, (times, ny)."""
+        apart = ((t - self.start) / (self.full - self.start))[:, None] - NODES
+        at_node = apart == 0
+        weights = _WEIGHTS / np.where(at_node, 1.0, apart)
+        weights[at_node.any(axis=1)] = 0.0
+        weights[at_node] = 1.0
+        return (weights @ self.y) / weights.sum(axis=1)[:, None]
 
 
 def step_taken(solver: Any) -> Piece:
@@ -52,7 +57,11 @@ def evaluate(pieces: Sequence[Piece], t: Array) -> Array:
     """States at many times; at an impact, the state after it."""
     starts = np.array([p.start for p in pieces])
     which = np.clip(np.searchsorted(starts, t, side="right") - 1, 0, len(pieces) - 1)
-    return np.array([pieces[k](x) for k, x in zip(which, t, strict=True)])
+    y = np.empty((len(t), pieces[0].y.shape[1]))
+    for k in np.unique(which):
+        here = which == k if len(pieces) > 1 else slice(None)
+        y[here] = pieces[k].at(t[here])
+    return y
 
 
 def root(f: Callable[[float], tuple[float, float]], a: float, b: float) -> float:

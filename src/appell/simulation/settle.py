@@ -20,7 +20,8 @@ from appell.simulation.least import Friction, least, with_friction
 
 Array = npt.NDArray[np.floating[Any]]
 
-_TOUCH = 1e-9  # m: contacts closer than this touch
+TOUCH = 1e-9  # m: contacts closer than this touch
+_TURNS, _STRAIGHT = 20, 1e-5  # so often directions are found anew, or until they stay
 _TIGHT = 1e-9  # of the largest acceleration: gaps that open more slowly do not open
 
 
@@ -41,7 +42,7 @@ def settle(
 ) -> tuple[Array, Array, Modes]:
     """The modes that begin, and the state with what rests at rest and out of the walls."""
     c = holder.contacts.at(q, v) if len(holder.contacts) else None
-    touching = np.flatnonzero(c.gap <= _TOUCH) if c is not None else NONE
+    touching = np.flatnonzero(c.gap <= TOUCH) if c is not None else NONE
     if c is None or not len(touching):
         if not holder.dry.any():
             return q, v, Modes()
@@ -55,8 +56,50 @@ def settle(
     if len(near):
         c = holder.contacts.at(q, v)
     modes = _held(holder, c, M, t, q, v, begin, let_go, leaving)
+    if c is not None:
+        modes = _shared(holder, c, t, q, v, begin, modes) or modes
     spatial = any(len(begin.across[k][0]) == 2 for k in modes.sliding)
     return q, v, replace(modes, slack=max(1e-3 * CREEP if spatial else STILL, 4 * left))
+
+
+def _shared(
+    holder: Holder, c: State, t: float, q: Array, v: Array, begin: _Beginning, modes: Modes
+) -> Modes | None:
+    """The modes of several contacts at rest in space of which one is at its bound: either all of
+    them slide, along their accelerations, or they share the load so that none does; None where it
+    is neither. (Such contacts may press against each other in many ways, and the forces that are
+    found first can leave one at its bound while others are far from it.)"""
+    closed = [int(k) for k in modes.closed]
+    if not modes.sliding or begin.whither or modes.still or len(closed) < 2:
+        return None
+    if modes.guess is None or any(
+        k not in begin.across or len(begin.across[k][0]) != 2 for k in closed
+    ):
+        return None
+    mean = unit(np.sum(list(modes.sliding.values()), axis=0))
+    normal = modes.guess[: len(closed)]
+    slides = replace(modes, stuck=(), sliding=dict.fromkeys(closed, mean), guess=normal)
+    for _ in range(_TURNS):
+        f = holder.forces(t, q, v, slides)
+        turned, forward = {}, 0.0
+        for k, d in slides.sliding.items():
+            T, R = begin.across[k]
+            along = (R @ f.a + T @ c.turning[holder.contacts.of_point[k]]) @ T
+            forward = max(forward, float(along @ d))
+            turned[k] = unit(along) if np.linalg.norm(along) > _TIGHT and along @ d > 0 else d
+        apart = max(float(np.abs(turned[k] - d).max()) for k, d in slides.sliding.items())
+        if apart < _STRAIGHT:
+            break
+        slides = replace(slides, sliding=turned)
+    if apart < _STRAIGHT and forward > _TIGHT:
+        return slides
+    rubbing = [
+        tangents(c.normal[k]) @ (-holder.mu[k] * n * slides.sliding[k])
+        for k, n in zip(closed, f.normal, strict=True)
+    ]
+    guess = np.concatenate([f.normal, *rubbing])
+    sticks = replace(modes, sliding={}, stuck=tuple(closed), guess=guess)
+    return sticks if (holder.margins(t, q, v, sticks) >= 0).all() else None
 
 
 def _beginning(holder: Holder, c: State | None, v: Array, near: Indices, slow: float) -> _Beginning:
@@ -222,7 +265,7 @@ class _Rubbing:
 
     def _sets_out(self, friction: Friction, slipping: bool) -> Array | None:
         """Where something at rest begins to move, in its rows; None where it sticks. One that
-        just reached its bound moves, unless others can take over a part of its load."""
+        is at its bound moves, unless others can take over a part of its load."""
         rows = list(friction.rows)
         force, a = self.p[rows], self.y[rows]
         size = float(np.linalg.norm(force))
