@@ -52,6 +52,7 @@ class Options:
     max_impacts: int
     max_steps: int
     breakpoints: tuple[float, ...] = ()
+    formulation: str | None = None  # of the equations of motion
 
 
 class Flight:
@@ -70,7 +71,7 @@ class Flight:
         self.nq, self.nv = robot.nq, robot.nv
         self.angles = [i for i, joint in enumerate(robot.model.joints) if joint.kind == "revolute"]
         o = options
-        self.holder = Holder(robot, contacts, self.torque, o.mu, o.friction, o.atol)
+        self.holder = Holder(robot, contacts, self.torque, o.mu, o.friction, o.atol, o.formulation)
         self.before = before
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, v, reactions
@@ -201,7 +202,7 @@ class Flight:
         """dy/dt of y = (q, v) while the modes last."""
         nq, torque = self.nq, self.torque
         if self.modes.simple and not self.holder.rubs:
-            flows = flow(self.robot.model)
+            flows = flow(self.robot.model, self.options.formulation)
             return lambda t, y: flows(q := y[:nq], v := y[nq:], torque(t, q, v))
 
         def rate(t: float, y: Array) -> Array:
@@ -289,13 +290,13 @@ class Flight:
         slow = max(self.holder.slowest(c, touching, self.t, self.q, self.v), STILL)
         taking = touching[c.rate[touching] <= slow]
         # Impulses of zero would do, but for the least approach.
-        M = self.robot.mass_matrix(self.q)
+        M = self.holder.mass_matrix(self.q)
         approach = least_change(M, c.J[taking], -c.rate[taking] - STILL)
         self._change(c, taking, np.zeros(len(taking)), self.v + approach)
 
     def _change(self, c: State, taking: Indices, e: Array, v: Array) -> None:
         """Speeds v changed by an impact of some contacts, with its record."""
-        M = self.robot.mass_matrix(self.q)
+        M = self.holder.mass_matrix(self.q)
         done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)
         impact = recorded(self.contacts, c, taking, self.t, self.v, done)
         audit(impact, float(0.5 * self.v @ M @ self.v), self.options.law)
@@ -358,6 +359,7 @@ class Flight:
             robot=self.robot,
             pieces=self.pieces,
             settings=settings,
+            formulation=self.options.formulation,
         )
         return new if self.before is None else joined(self.before, new)
 
@@ -391,4 +393,5 @@ def joined(before: Run, after: Run) -> Run:
         robot=after.robot,
         pieces=[*before.pieces, *after.pieces],
         settings=after.settings,
+        formulation=after.formulation,
     )
