@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from hashlib import sha256
+from functools import cached_property, lru_cache
 from math import isfinite
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-import appell.walls
 from appell.equations.coordinates import in_joints
 from appell.equations.free import coordinate_rates, orientation
 from appell.equations.kinematics import poses
@@ -29,9 +26,13 @@ from appell.model.model import BASE, FREE, Model
 from appell.recipe import COMPILING
 from appell.walls import Implicit, Wall
 
+if TYPE_CHECKING:
+    from appell.compile.tape import Tape
+
 Array = npt.NDArray[np.floating[Any]]
 Ask = Callable[[Array, Array], Any]
 Choice = Sequence[Any] | Mapping[str, Any] | None
+Shapes = dict[str, tuple[int, ...]]
 
 
 class Point(NamedTuple):
@@ -223,49 +224,69 @@ def _limits(model: Model) -> list[Stop]:
 # Recording
 
 
-@lru_cache(maxsize=64)
 def _asked(contacts: Contacts, full: bool) -> Ask:
-    from appell.compile.kernel import Kernel
+    """The kernel. Walls that a user wrote are recorded in every simulation, because their code, or
+    what it reads, may have changed since the last one."""
+    if all(map(_own, contacts.walls)):
+        return _of_own_walls(contacts, full)
+    inputs, outputs = _shapes(contacts, full)
+    try:
+        tape = _tape(contacts, inputs, outputs)
+    except _Foreign:
+        return _by_casadi(contacts, outputs)
+    # The text tells 0.0 from -0.0, which are equal as keys.
+    shapes = tuple(inputs.items()), tuple(outputs.items())
+    return _of_recording(repr(tape), tape.steps, tape.results, *shapes)
 
+
+def _own(wall: Wall) -> bool:
+    """Whether Appell's source and the wall's values say all about it."""
+    from appell.compile.cache import covers
+
+    kind = type(wall)
+    return covers(kind) and covers(kind.gap) and not isinstance(wall, Implicit)
+
+
+def _shapes(contacts: Contacts, full: bool) -> tuple[Shapes, Shapes]:
+    """Shapes of the inputs and the outputs."""
     model, m, k = contacts.model, len(contacts), len(contacts.points)
-    inputs = {"q": (model.nq,), "v": (model.nv,)}
-    outputs: dict[str, tuple[int, ...]] = {"gap": (m,), "rate": (m,)}
+    outputs: Shapes = {"gap": (m,), "rate": (m,)}
     if full:
         outputs |= {"J": (m, model.nv), "drift": (m,), "normal": (m, 3), "slope": (m,)}
         outputs |= {"P": (3 * max(k, 1), model.nv), "turning": (3 * max(k, 1),)}
-    known = [w if not isinstance(w, Implicit) else _identity(w) for w in contacts.walls]
+    return {"q": (model.nq,), "v": (model.nv,)}, outputs
+
+
+@lru_cache(maxsize=64)
+def _of_own_walls(contacts: Contacts, full: bool) -> Ask:
+    from appell.compile.kernel import Kernel
+
+    inputs, outputs = _shapes(contacts, full)
     with COMPILING:
-        try:
-            return Kernel(
-                "contacts" if full else "gaps",
-                lambda: _tape(contacts, inputs, outputs),
-                inputs,
-                outputs,
-                identity=(model, contacts.points, known, contacts.stops, full, _source()),
-            ).bare
-        except _Foreign:
-            return _by_casadi(contacts, outputs)
+        return Kernel(
+            "contacts" if full else "gaps",
+            lambda: _tape(contacts, inputs, outputs),
+            inputs,
+            outputs,
+            identity=(contacts, full),
+        ).bare
 
 
-def _identity(wall: Wall) -> str:
-    from appell.simulation.surface import identity
+@lru_cache(maxsize=64)
+def _of_recording(text: str, steps: Any, results: Any, inputs: Any, outputs: Any) -> Ask:
+    from appell.compile.kernel import Kernel
+    from appell.compile.tape import Tape
 
-    return identity(wall)
-
-
-@cache
-def _source() -> str:
-    """The hash of what records contacts, as for equations: a new version never runs old code."""
-    folder = Path(__file__).parent
-    files = (Path(__file__), folder / "surface.py", Path(appell.walls.__file__))
-    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    tape = Tape(dict(inputs), dict(outputs), steps, results)
+    with COMPILING:
+        return Kernel("contacts", lambda: tape, tape.inputs, tape.outputs).bare
 
 
 class _Foreign(Exception):
     """A wall's function uses an operation that kernels do not have."""
 
 
-def _tape(contacts: Contacts, inputs: Any, outputs: Any) -> Any:
+def _tape(contacts: Contacts, inputs: Shapes, outputs: Shapes) -> Tape:
     from appell.compile.tape import Tape
 
     try:
