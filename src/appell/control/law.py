@@ -117,7 +117,10 @@ class Law:
         if state is None:
             state = self.initial
         n = self.robot.nv
-        both = step(q, v, qd, vd, ad, state, numbers if period == 0.01 else self._numbers(period))
+        latest = self._latest[0]  # another thread may put its own there
+        if period != latest[0]:
+            latest = self._latest[0] = (period, self._numbers(period))
+        both = step(q, v, qd, vd, ad, state, latest[1])
         return both[..., :n], both[..., n:]
 
     def kernel(self, *, dtype: npt.DTypeLike = "float64", gains: bool = False) -> Kernel:
@@ -159,14 +162,13 @@ class Law:
 
     def _numbers(self, period: float) -> Array:
         """The period and all gains, one after another."""
-        if period not in self._packed:
-            gains = (x.ravel() for x in self._values)
-            self._packed[period] = np.concatenate([[seconds(period)], *gains])
-        return self._packed[period]
+        return np.concatenate([[seconds(period)], *(x.ravel() for x in self._values)])
 
     @cached_property
-    def _packed(self) -> dict[float, Array]:
-        return {}
+    def _latest(self) -> list[tuple[float, Array]]:
+        """The period of the latest call, and the numbers that go with it. No others are kept: a
+        period that is measured is another one in every call."""
+        return [(0.01, self._fast[1])]
 
     @cached_property
     def _kernels(self) -> dict[tuple[str, bool], Kernel]:
