@@ -347,7 +347,7 @@ def test_the_campaign_command_goes_on_where_it_was(command, tmp_path):
 def test_a_cycle_is_shown_while_it_runs():
     row = sound().last(0.5)[0]
     text = io.StringIO()
-    Console(file=text, width=120).print(table_of(row))
+    Console(file=text, width=120).print(table_of(row, sound().units))
     assert "ENABLED, follow" in text.getvalue()
     assert f"{np.degrees(row['q'][1]):.3f}" in text.getvalue()
 

@@ -44,7 +44,7 @@ def joined(units: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def listed(positions: Sequence[float], units: Sequence[Units], digits: int) -> str:
+def listed(positions: Iterable[float], units: Sequence[Units], digits: int) -> str:
     """Positions with their units: ``0.10, 0.20 deg``, or ``0.10 deg, 0.00200 m``."""
     texts = [u.text(x, digits) for x, u in zip(positions, units, strict=True)]
     if len({u.shown for u in units}) == 1:
