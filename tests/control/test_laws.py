@@ -241,9 +241,9 @@ def test_gains_that_are_not_given_fit_the_joints():
 
 def test_a_law_says_what_it_is():
     assert repr(ComputedTorque(CHAIN)) == "<ComputedTorque of planar_chain(2): kp=100, kv=20>"
-    shown = repr(TrackingIntegral(CHAIN, kp=MATRIX, limit=(5, 7)))
+    shown = repr(TrackingIntegral(CHAIN, kp=MATRIX, ki=50, limit=(5, 7)))
     assert shown == (
-        "<TrackingIntegral of planar_chain(2): kp=matrix 2 x 2, kd=30, ki=1000, limit=(5, 7)>"
+        "<TrackingIntegral of planar_chain(2): kp=matrix 2 x 2, kd=30, ki=50, limit=(5, 7)>"
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.compiled import law_kernel, stepping_kernel
-from appell.control.gains import Kind, gain, shown
+from appell.control.gains import Kind, check_errors, gain, shown
 from appell.errors import InputError
 from appell.model.model import Model
 from appell.robot import Array, Robot
@@ -42,6 +42,7 @@ class Law:
     equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains)
     gains: ClassVar[Mapping[str, Kind]] = {}
     regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
+    damps: ClassVar[tuple[str, ...]] = ()  # its gains in e'' + kv e' + kp e = 0, if errors obey it
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -70,6 +71,8 @@ class Law:
             if given is not None:
                 array = gain(f"{name}: {what}", given, self._count(kind), kind)
                 object.__setattr__(self, what, array)
+        if self.damps and self.robot.nv:
+            check_errors(name, {x: getattr(self, x) for x in self.damps}, self.robot.joint_names)
 
     # What it is
 
