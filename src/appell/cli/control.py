@@ -40,7 +40,8 @@ Gains = Annotated[
     typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3; several may be given."),
 ]
 ChannelName = Annotated[
-    str, typer.Option("--channel", help="shm or udp: real time; lockstep: without time.")
+    str | None,
+    typer.Option("--channel", help="shm (the default) or udp: real time; lockstep: without time."),
 ]
 LogFile = Annotated[Path | None, typer.Option("--log", help="The MCAP file to write.")]
 Injected = Annotated[
@@ -74,7 +75,7 @@ def move(
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
     gain: Gains = None,
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
     wakes: Wakes = None,
@@ -103,7 +104,7 @@ def follow(
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
     gain: Gains = None,
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
     wakes: Wakes = None,
@@ -118,6 +119,7 @@ def follow(
 
     chosen = _law(robot, law, gain)
     trajectory = read_motion(file, chosen.robot.nv, speed, _joints(chosen), kinds=_kinds(chosen))
+    _refuse_waking(wakes, hardware)
     start = None if wakes is None else _positions(wakes, chosen)
     own = _own(hardware, machine)
     _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
@@ -195,6 +197,15 @@ def _positions(text: str, law: Law) -> Any:
     return np.array([x / u.scale for x, u in zip(numbers, units, strict=True)])
 
 
+def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
+    from appell.errors import InputError
+
+    if wakes is not None and hardware is not None:
+        raise InputError(
+            f"--from {wakes}: only a simulated arm can be told where it wakes up; leave it out."
+        )
+
+
 def _own(hardware: str | None, machine: str | None) -> dict[str, Any]:
     """One's own machine, found by its names."""
     own: dict[str, Any] = {}
@@ -224,7 +235,7 @@ def _named(option: str, name: str) -> Any:
 def _setup(
     law: Law,
     trajectory: Any,
-    channel: str,
+    channel: str | None,
     log: Path | None,
     faults: list[str] | None,
     start: Any,
@@ -232,10 +243,17 @@ def _setup(
 ) -> Setup:
     from appell.control.rig.faults import fault_option
     from appell.control.rig.setup import setup
+    from appell.errors import InputError
 
+    if "hardware" not in others:
+        channel = channel or "shm"
+    elif channel not in (None, "lockstep"):
+        raise InputError(
+            f"--channel {channel}: a machine of one's own (--hardware) brings its own; leave it "
+            "out, or give lockstep."
+        )
     given = [fault_option(text, _joints(law)) for text in faults or []]
-    over = None if "hardware" in others and channel != "lockstep" else channel
-    return setup(law, trajectory, channel=over, log=log, faults=given, q0=start, **others)
+    return setup(law, trajectory, channel=channel, log=log, faults=given, q0=start, **others)
 
 
 def _run(ready: Setup, live: bool) -> None:

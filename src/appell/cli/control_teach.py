@@ -25,7 +25,9 @@ from appell.cli.control import (
     _law,
     _own,
     _positions,
+    _refuse_waking,
     _setup,
+    _tell_unused,
     control,
 )
 
@@ -41,7 +43,7 @@ def teach(
         bool, typer.Option("--motion", help="Keep the whole motion, not the marks alone.")
     ] = False,
     robot: Arm = "puma560",
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
     wakes: Wakes = None,
@@ -68,11 +70,14 @@ def teach(
     except OSError as problem:
         raise InputError(f"{file}: {problem.strerror}; name another file.") from None
     law = _law(robot, "tracking-integral")
+    _refuse_waking(wakes, hardware)
     start = _positions(wakes or _home(law), law)
     led = Yield(law.robot.nv, lessons.yielding(law.robot))
     ready = _setup(law, led, channel, log, fault, start, **_own(hardware, machine))
     if ready.hardware is not None and channel == "lockstep":
         raise InputError("teach --channel lockstep: a simulated hand leads a simulated arm only.")
+    if channel == "lockstep" and any(f.kind == "disk full" for f in ready.faults):
+        raise InputError("teach --channel lockstep: its log knows no fault 'disk full'.")
     if channel == "lockstep":
         report, marks = lessons.teach_in_lockstep(
             ready, sys.stdin, lambda problem: typer.echo(problem, err=True)
@@ -84,6 +89,7 @@ def teach(
         t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
         write_motion(file, t, q, kinds=ready.machine.kinds or ())
         typer.echo(f"Written: {file}, {len(t)} positions")
+    _tell_unused(ready, report)
     _finish(report, log)
 
 
