@@ -1,8 +1,10 @@
-"""What all tests share: a cache of their own, and how much hypothesis searches."""
+"""What all tests share: a cache of their own, how much hypothesis searches, fresh processes."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import settings
@@ -37,3 +39,27 @@ def nothing_kept(monkeypatch):
         cache.folder.cache_clear()
         yield
     cache.folder.cache_clear()
+
+
+@pytest.fixture
+def fresh(tmp_path, request):
+    """Runs a program in a fresh process, beside the test's own helpers, with the given modules
+    and a cache that all its runs share, and returns the numbers that it prints."""
+
+    def ran(program: str, **modules: str) -> list[float]:
+        for name, text in modules.items():
+            (tmp_path / f"{name}.py").write_text(text)
+        paths = [str(tmp_path), str(request.path.parent), os.environ.get("PYTHONPATH", "")]
+        settings = {
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a module edited within a second is read again
+            "APPELL_CACHE": str(tmp_path / "cache"),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **settings}, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return [float(number) for number in done.stdout.split()]
+
+    return ran

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -126,3 +129,72 @@ def test_starting_imports_nothing_heavy():
     code = "import sys, appell.cli; print({'numpy', 'casadi', 'pydantic'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout == "set()\n", result.stderr
+
+
+def into_a_closed_pipe(*arguments, cwd):
+    """A command whose output nobody reads, as behind ``| head -0``."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "appell", *arguments],
+            stdout=writes, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        )  # fmt: skip
+    finally:
+        os.close(writes)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["list"],
+        ["check", "two_link", "--states", "3"],
+        ["control", "move", "--help"],
+        [
+            "control",
+            "move",
+            "--to",
+            "0,-44,61,0,31,0",
+            "--duration",
+            "0.1",
+            "--channel",
+            "lockstep",
+        ],
+        ["export", "two_link"],
+    ],
+)
+def test_output_that_nobody_reads_ends_a_command_quietly(arguments, tmp_path):
+    done = into_a_closed_pipe(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_a_report_is_written_though_nobody_reads_the_output(tmp_path):
+    done = into_a_closed_pipe("run", "--output", "report", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert list((tmp_path / "report").rglob("*.html"))
+
+
+def test_a_full_disk_is_told_by_help_too():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "appell", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: [Errno 28] No space left on device\n"
+
+
+def test_a_warning_is_one_line(command):
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        result = command(
+            "control", "move", "--to", "0,-44,61,0,31,0", "--duration", "0.1", "--channel",
+            "lockstep", "--law", "computed-torque", "--gain", "kv=0",
+        )  # fmt: skip
+    assert result.stderr.startswith("warning: ComputedTorque: kv does not damp errors of joint1")
+    assert ".py" not in result.stderr

@@ -175,9 +175,32 @@ def test_a_run_is_kept_and_shown(tmp_path):
     assert repr(run) == f"<ClosedRun of four_bar: 0 s to 0.05 s, {len(run.t)} instants>"
     with np.load(run.save(tmp_path / "run")) as kept:
         np.testing.assert_array_equal(kept["speeds"], run.speeds)
-    assert [axes.get_ylabel() for axes in run.plot().axes] == ["q", "v", "energy, J"]
+    assert [axes.get_ylabel() for axes in run.plot().axes] == ["q, rad", "v, rad/s", "energy, J"]
     with pytest.raises(appell.errors.InputError, match="closed: it moves without walls"):
         appell.simulate(robot, robot.assemble(), until=1.0, walls=appell.walls.Circle(5.0))
+
+
+def test_a_picture_of_a_closed_robot_is_smooth_between_instants():
+    """Beside a run of twenty times as many instants; straight lines from instant to instant
+    would be seen."""
+    robot = appell.load("stewart_gough")
+    start = {"q0": robot.assemble(), "v0": [0.3, -0.2, 0.1, 0.5, -0.4, 0.2], "until": 0.5}
+    coarse, fine = (robot.simulate(**start, rtol=1e-8, atol=1e-8, max_step=h) for h in (1, 1e-3))
+    assert len(coarse.t) < len(fine.t) / 10
+    panels = coarse.plot().axes
+    labels = [axes.get_ylabel() for axes in panels]
+    assert labels == ["q, m, 1 and rad", "v, m/s and rad/s", "energy, J"]
+    for axes, of in zip(panels, (lambda r: r.q, lambda r: r.v, energies), strict=True):
+        span = np.ptp(of(fine))
+        shown = [np.interp(fine.t, *line.get_data()) for line in axes.get_lines()]
+        chords = [np.interp(fine.t, coarse.t, y) for y in of(coarse).T]
+        # A thousandth of the panel's height is less than a pixel; splines err by a tenth of that.
+        np.testing.assert_allclose(shown, of(fine).T, atol=1e-3 * span)
+        assert np.abs(chords - of(fine).T).max() > 3e-3 * span
+
+
+def energies(run):
+    return np.column_stack([run.kinetic, run.potential, run.energy])
 
 
 @pytest.mark.parametrize(

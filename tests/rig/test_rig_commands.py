@@ -151,10 +151,34 @@ def test_ones_own_machine_is_found_by_its_name(command, tmp_path):
         assert "module:name" in wrong.stderr
 
 
-@pytest.mark.parametrize("channel", ["lockstep", "shm"])
+def test_options_that_nothing_would_follow_are_refused(command, tmp_path):
+    (tmp_path / "my_machine.py").write_text(DRIVER)
+    own = ["--hardware", "my_machine:driver"]
+    (tmp_path / "a.csv").write_text("0,0,0,0,0,0,0\n1,0,0,0,0,0,0\n")
+    move = ["move", "--to", "5,-40,65,5,35,5"]
+    for arguments, message in (
+        ([*move, *own, "--channel", "udp"], "--channel udp: a machine of one's own"),
+        ([*move, *own, "--channel", "shm"], "--channel shm: a machine of one's own"),
+        (["follow", "a.csv", *own, "--from", "0,0,0,0,0,0"], "only a simulated arm can be told"),
+        (["teach", "b.csv", *own, "--from", "0,0,0,0,0,0"], "only a simulated arm can be told"),
+        (["soak", "--channel", "lockstep"], "soak measures real time; expected shm or udp"),
+        (
+            ["teach", "b.csv", "--channel", "lockstep", "--fault", "disk full@5"],
+            "its log knows no fault 'disk full'",
+        ),
+    ):
+        refused = command(*arguments)
+        assert refused.exit_code == 2
+        assert message in refused.stderr
+    said = "1 +4\nmark\n1 +4\nmark\nend\n"
+    late = ["--channel", "lockstep", "--fault", "stuck@900000,joint=2"]
+    assert "never took effect" in command("teach", "b.csv", *late, input=said).output
+
+
+@pytest.mark.parametrize("channel", [["--channel", "lockstep"], []])
 def test_ones_own_machine_takes_no_simulated_faults(command, tmp_path, channel):
     (tmp_path / "my_machine.py").write_text(DRIVER)
-    move = ["move", "--to", "5,-40,65,5,35,5", "--duration", 0.5, "--channel", channel]
+    move = ["move", "--to", "5,-40,65,5,35,5", "--duration", 0.5, *channel]
     own = [*move, "--hardware", "my_machine:driver", "--log", "own.mcap"]
     refused = command(*own, "--fault", "disk-full@900", "--fault", "stuck@900,joint=2")
     assert refused.exit_code == 2
@@ -347,7 +371,7 @@ def test_the_campaign_command_goes_on_where_it_was(command, tmp_path):
 def test_a_cycle_is_shown_while_it_runs():
     row = sound().last(0.5)[0]
     text = io.StringIO()
-    Console(file=text, width=120).print(table_of(row))
+    Console(file=text, width=120).print(table_of(row, sound().units))
     assert "ENABLED, follow" in text.getvalue()
     assert f"{np.degrees(row['q'][1]):.3f}" in text.getvalue()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated_robots import G, point_mass
+from simulated_robots import G, block, point_mass, rod
 
 import appell
 from appell.errors import InputError
@@ -33,6 +34,7 @@ def test_the_motion_is_known_at_any_time():
     height = np.where(after, 0.5 * G * hit * (t - hit) - G / 2 * (t - hit) ** 2, 1 - G / 2 * t**2)
     np.testing.assert_allclose(q, np.column_stack([0.3 * t, height]), atol=1e-11)
     assert run(0.25)[0].shape == (2,)
+    assert [x.shape for x in run([])] == [(0, 2), (0, 2)]
     # Before an impact its row, at the impact and after it the new speeds.
     k = int(np.flatnonzero(run.t == run.impacts[0].time)[0])
     assert run.v[k, 1] == pytest.approx(-G * hit)
@@ -145,6 +147,53 @@ def test_progress_and_a_picture(capsys):
     run = fall(progress=True)
     assert "impacts" in capsys.readouterr().out
     assert len(run.plot().axes) == 3
+
+
+def test_a_picture_shows_the_path_between_instants_and_jumps_at_impacts():
+    run = fall(restitution=0.5, until=0.9)
+    positions, speeds, energies = run.plot().axes
+    between = (run.t[1:] + run.t[:-1])[np.diff(run.t) > 0] / 2
+    q, v = run(between)
+    kinetic = run.robot.kinetic_energy(q, v)
+    for axes, expected in ((positions, q), (speeds, v), (energies, kinetic[:, None])):
+        for line, values in zip(axes.get_lines(), expected.T, strict=False):
+            x, y = line.get_data()
+            # A thousand chords or more: second derivatives of 200 J/s^2 make 1e-3 / 8 of 0.2.
+            np.testing.assert_allclose(np.interp(between, x, y), values, atol=5e-5)
+    (impact,) = run.impacts
+    x, y = speeds.get_lines()[1].get_data()
+    at = np.flatnonzero(x == impact.time)
+    assert len(at) == 2
+    assert y[at[1]] - y[at[0]] == pytest.approx(impact.velocity_jumps[0])
+    assert len(np.unique(x)) > 1000
+    assert (np.diff(x) >= 0).all()
+
+
+def test_a_picture_names_units_and_so_does_a_run_from_a_file(tmp_path):
+    def labels(run):
+        return [axes.get_ylabel() for axes in run.plot().axes]
+
+    sliding, turning = fall(), appell.simulate(rod(), [0, 1, 0.3], [0, 0, 2], until=0.1)
+    assert labels(sliding) == ["q, m", "v, m/s", "energy, J"]
+    assert labels(turning) == ["q, m and rad", "v, m/s and rad/s", "energy, J"]
+    free = appell.simulate(block(), [0, 0, 1, 1, 0, 0, 0], until=0.1)
+    assert labels(free) == ["q, m and 1", "v, m/s and rad/s", "energy, J"]
+    for run in (sliding, turning, free):
+        again = load_run(run.save(tmp_path / "run.npz"))
+        assert labels(again) == labels(run)
+        # Without its robot energies are known at the instants only: points, and no chords.
+        kinetic = again.plot().axes[2].get_lines()[0]
+        assert kinetic.get_linestyle() == "None"
+        np.testing.assert_array_equal(kinetic.get_ydata(), run.kinetic)
+        twice = load_run(again.save(tmp_path / "again.npz"))
+        assert labels(twice) == labels(run)
+
+
+def test_a_run_of_one_instant_has_a_picture():
+    run = fall()
+    names = ("t", "q", "v", "tau", "kinetic", "potential", "reactions")
+    first = replace(run, pieces=(), **{name: getattr(run, name)[:1] for name in names})
+    assert [axes.get_lines()[0].get_xdata().tolist() for axes in first.plot().axes] == [[0]] * 3
 
 
 def test_a_law_that_gives_what_is_no_torque_stops_the_run():

@@ -1,5 +1,7 @@
 """The command ``appell``, a file for each thing that it does."""
 
+import sys
+
 from appell.cli import (  # noqa: F401  (each adds its commands)
     control,
     control_teach,
@@ -16,4 +18,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    app()
+    try:
+        app()
+    except OSError as problem:  # of help, which is printed before any command begins
+        sys.exit(f"error: {problem}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -16,13 +17,21 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except BrokenPipeError:  # who read the output has enough
             raise typer.Exit(1) from None
         except (AppellError, OSError) as problem:
             typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
             typer.echo(problem, err=True)
             raise typer.Exit(2) from None
+
+
+def _show_warning(message: Warning | str, *_where: Any, **_line: Any) -> None:
+    """A warning for users of the command, who need not know where in the code it was given."""
+    typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
+    typer.echo(message, err=True)
 
 
 app = typer.Typer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +40,8 @@ Gains = Annotated[
     typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3; several may be given."),
 ]
 ChannelName = Annotated[
-    str, typer.Option("--channel", help="shm or udp: real time; lockstep: without time.")
+    str | None,
+    typer.Option("--channel", help="shm (the default) or udp: real time; lockstep: without time."),
 ]
 LogFile = Annotated[Path | None, typer.Option("--log", help="The MCAP file to write.")]
 Injected = Annotated[
@@ -51,7 +52,8 @@ Injected = Annotated[
     ),
 ]
 Wakes = Annotated[
-    str | None, typer.Option("--from", help="Where the simulated arm wakes up, degrees.")
+    str | None,
+    typer.Option("--from", help="Where the simulated arm wakes up: degrees, m for slides."),
 ]
 Driver = Annotated[
     str | None,
@@ -65,12 +67,15 @@ Live = Annotated[bool, typer.Option("--live/--quiet", help="Show the run while i
 
 @control.command()
 def move(
-    to: Annotated[str, typer.Option("--to", help="Where to go: degrees, with commas between.")],
+    to: Annotated[
+        str,
+        typer.Option("--to", help="Where to go: degrees, m for slides, with commas between."),
+    ],
     duration: Annotated[float, typer.Option(help="s")] = 2.0,
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
     gain: Gains = None,
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
     wakes: Wakes = None,
@@ -82,8 +87,8 @@ def move(
     from appell.control import quintic
 
     chosen = _law(robot, law, gain)
-    start = _degrees(wakes or _home(chosen), chosen.robot.nv)
-    trajectory = quintic(start, _degrees(to, chosen.robot.nv), duration)
+    start = _positions(wakes or _home(chosen), chosen)
+    trajectory = quintic(start, _positions(to, chosen), duration)
     own = _own(hardware, machine)
     _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live)
 
@@ -92,12 +97,14 @@ def move(
 def follow(
     file: Annotated[
         Path,
-        typer.Argument(help="CSV with t, q1, ... in s and rad, or as its first line says; or npz."),
+        typer.Argument(
+            help="CSV with t, q1, ... in s, rad and m, or as its first line says; or npz."
+        ),
     ],
     robot: Arm = "puma560",
     law: LawName = "tracking-integral",
     gain: Gains = None,
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
     wakes: Wakes = None,
@@ -111,8 +118,9 @@ def follow(
     from appell.control.rig.motions import read_motion
 
     chosen = _law(robot, law, gain)
-    trajectory = read_motion(file, chosen.robot.nv, speed, _joints(chosen))
-    start = None if wakes is None else _degrees(wakes, chosen.robot.nv)
+    trajectory = read_motion(file, chosen.robot.nv, speed, _joints(chosen), kinds=_kinds(chosen))
+    _refuse_waking(wakes, hardware)
+    start = None if wakes is None else _positions(wakes, chosen)
     own = _own(hardware, machine)
     _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
 
@@ -163,19 +171,39 @@ def _home(law: Law) -> str:
     return HOME if law.robot.name == "puma560" else ",".join("0" * law.robot.nv)
 
 
-def _degrees(text: str, n: int) -> Any:
+def _kinds(law: Law) -> tuple[str, ...]:
+    return tuple(joint.kind for joint in law.robot.model.joints)
+
+
+def _positions(text: str, law: Law) -> Any:
+    """Of the joints: degrees, and m of those that slide, as rad and m."""
     import numpy as np
 
     from appell.errors import InputError
+    from appell.model.units import SLIDING, units_of
 
+    n = law.robot.nv
+    units = units_of(_kinds(law), n)
     try:
         numbers = [float(x) for x in text.replace(",", " ").split()]
     except ValueError:
         numbers = []
     if len(numbers) != n or not np.isfinite(numbers).all():
-        such = ",".join(islice(cycle(HOME.split(",")), n))
-        raise InputError(f"'{text}': expected {n} numbers, in degrees, such as {such}.")
-    return np.radians(numbers)
+        some = zip(units, cycle(HOME.split(",")), strict=False)
+        such = ",".join("0.1" if u is SLIDING else x for u, x in some)
+        slides = [name for name, u in zip(_joints(law), units, strict=True) if u is SLIDING]
+        meant = "in degrees" + (f" ({', '.join(slides)}: in m)" if slides else "")
+        raise InputError(f"'{text}': expected {n} numbers, {meant}, such as {such}.")
+    return np.array([x / u.scale for x, u in zip(numbers, units, strict=True)])
+
+
+def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
+    from appell.errors import InputError
+
+    if wakes is not None and hardware is not None:
+        raise InputError(
+            f"--from {wakes}: only a simulated arm can be told where it wakes up; leave it out."
+        )
 
 
 def _own(hardware: str | None, machine: str | None) -> dict[str, Any]:
@@ -207,7 +235,7 @@ def _named(option: str, name: str) -> Any:
 def _setup(
     law: Law,
     trajectory: Any,
-    channel: str,
+    channel: str | None,
     log: Path | None,
     faults: list[str] | None,
     start: Any,
@@ -215,10 +243,17 @@ def _setup(
 ) -> Setup:
     from appell.control.rig.faults import fault_option
     from appell.control.rig.setup import setup
+    from appell.errors import InputError
 
+    if "hardware" not in others:
+        channel = channel or "shm"
+    elif channel not in (None, "lockstep"):
+        raise InputError(
+            f"--channel {channel}: a machine of one's own (--hardware) brings its own; leave it "
+            "out, or give lockstep."
+        )
     given = [fault_option(text, _joints(law)) for text in faults or []]
-    over = None if "hardware" in others and channel != "lockstep" else channel
-    return setup(law, trajectory, channel=over, log=log, faults=given, q0=start, **others)
+    return setup(law, trajectory, channel=channel, log=log, faults=given, q0=start, **others)
 
 
 def _run(ready: Setup, live: bool) -> None:

@@ -20,12 +20,14 @@ from appell.cli.control import (
     Numbers,
     Wakes,
     _breakable,
-    _degrees,
     _finish,
     _home,
     _law,
     _own,
+    _positions,
+    _refuse_waking,
     _setup,
+    _tell_unused,
     control,
 )
 
@@ -41,7 +43,7 @@ def teach(
         bool, typer.Option("--motion", help="Keep the whole motion, not the marks alone.")
     ] = False,
     robot: Arm = "puma560",
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
     wakes: Wakes = None,
@@ -50,7 +52,8 @@ def teach(
     live: Live = True,
 ) -> None:
     """Brakes off, the arm bears its own weight; standard input says what to do, line by line:
-    '1 +10' leads joint 1 on by 10 degrees (the simulated arm), 'mark' notes where the arm is,
+    '1 +10' leads joint 1 on by 10 degrees, '3 +0.1' a joint that slides by 0.1 m (the simulated
+    arm), 'mark' notes where the arm is,
     'end' ends."""
     from appell.control.rig import teach as lessons
     from appell.control.rig.mission import Yield
@@ -67,11 +70,14 @@ def teach(
     except OSError as problem:
         raise InputError(f"{file}: {problem.strerror}; name another file.") from None
     law = _law(robot, "tracking-integral")
-    start = _degrees(wakes or _home(law), law.robot.nv)
+    _refuse_waking(wakes, hardware)
+    start = _positions(wakes or _home(law), law)
     led = Yield(law.robot.nv, lessons.yielding(law.robot))
     ready = _setup(law, led, channel, log, fault, start, **_own(hardware, machine))
     if ready.hardware is not None and channel == "lockstep":
         raise InputError("teach --channel lockstep: a simulated hand leads a simulated arm only.")
+    if channel == "lockstep" and any(f.kind == "disk full" for f in ready.faults):
+        raise InputError("teach --channel lockstep: its log knows no fault 'disk full'.")
     if channel == "lockstep":
         report, marks = lessons.teach_in_lockstep(
             ready, sys.stdin, lambda problem: typer.echo(problem, err=True)
@@ -81,8 +87,9 @@ def teach(
     enough = (report.following.sum() if motion else len(marks)) > 1
     if report.ok or (report.interrupted and enough):
         t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
-        write_motion(file, t, q)
+        write_motion(file, t, q, kinds=ready.machine.kinds or ())
         typer.echo(f"Written: {file}, {len(t)} positions")
+    _tell_unused(ready, report)
     _finish(report, log)
 
 

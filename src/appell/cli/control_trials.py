@@ -23,7 +23,7 @@ _EMPTY = 10.0  # s
 @control.command()
 def soak(
     minutes: Annotated[float, typer.Option(help="How long.")] = 10.0,
-    channel: ChannelName = "shm",
+    channel: ChannelName = None,
     log: LogFile = None,
     live: Live = True,
 ) -> None:
@@ -36,6 +36,8 @@ def soak(
 
     if not 0 < minutes < 1e5:
         raise InputError(f"--minutes {minutes}: expected a number from 0 to 100000.")
+    if channel == "lockstep":
+        raise InputError("--channel lockstep: soak measures real time; expected shm or udp.")
     once = 4.0
     ready = _to_and_fro(once, max(1, round(60 * minutes / once)), channel, log)
     with _breakable():
@@ -56,7 +58,7 @@ def soak(
         raise typer.Exit(STATUS.get(report.reason, 1))
 
 
-def _to_and_fro(once: float, times: int, channel: str, log: Path | None) -> Setup:
+def _to_and_fro(once: float, times: int, channel: str | None, log: Path | None) -> Setup:
     """A way of the PUMA that comes back after so many seconds."""
     import numpy as np
 

@@ -6,19 +6,21 @@ It reads shared memory and writes nothing there, so the loop does not know of it
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from appell.cli.tables import print_table
+from appell.model.units import joined, listed
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from appell.control.rig.report import Report
     from appell.control.rig.running import Running
+    from appell.model.units import Units
 
 _LAST = 2.0  # s before a fault that are shown
 
@@ -36,14 +38,13 @@ def watching(wanted: bool) -> Iterator[Callable[[Running], None] | None]:
         def look(running: Running) -> None:
             row = running.now()
             if row is not None:
-                live.update(table_of(row))
+                live.update(table_of(row, running.ready.machine.units))
 
         yield look
 
 
-def table_of(row: Any) -> Table:
+def table_of(row: Any, units: Sequence[Units]) -> Table:
     """A cycle: the joints in lines."""
-    import numpy as np
     from rich.table import Table
 
     from appell.control.rig.controller import Phase
@@ -53,20 +54,19 @@ def table_of(row: Any) -> Table:
         title=f"{State(row['state']).name}, {Phase(row['phase']).name.lower()}: cycle "
         f"{row['cycle']}, late by {row['late'] / 1e3:.0f} us, {row['overruns']} overruns"
     )
-    for name in ("joint", "position, deg", "error, deg", "speed, deg/s", "torque, N m", "volts"):
+    for name in ("joint", "position", "error", "speed", "force", "volts"):
         table.add_column(name, justify="right")
-    degrees = [np.degrees(row["q"]), np.degrees(row["qd"] - row["q"]), np.degrees(row["v"])]
-    for j in range(len(row["q"])):
+    for j, u in enumerate(units):
         hot = " hot" if int(row["hot"]) >> j & 1 else ""
-        numbers = [f"{x[j]:.3f}" for x in degrees]
-        table.add_row(f"{j + 1}{hot}", *numbers, f"{row['tau'][j]:.2f}", f"{row['volts'][j]:+.2f}")
+        q, error, v = (u.text(x[j], 3) for x in (row["q"], row["qd"] - row["q"], row["v"]))
+        cells = f"{q} {u.shown}", f"{error} {u.shown}", f"{v} {u.shown}/s"
+        force = f"{row['tau'][j]:.2f} {u.force}"
+        table.add_row(f"{j + 1}{hot}", *cells, force, f"{row['volts'][j]:+.2f}")
     return table
 
 
 def print_report(report: Report) -> None:
     """States, errors, time; before a fault the last seconds."""
-    import numpy as np
-
     for event in report.states:
         why = f": {event.reason}" if event.reason else ""
         typer.echo(f"{event.cycle * report.period:9.3f} s  {event.state.name}{why}")
@@ -74,14 +74,13 @@ def print_report(report: Report) -> None:
         typer.echo(f"           {report.state.name}: {report.reason}")  # no room in the log
     if not report.stands:
         typer.echo("The machine has not said that it stands with its brakes on.")
-    worst = np.abs(report.error[report.following])
     typer.echo(
         f"{report.cycles} cycles logged, {report.skipped} left out, {report.overruns} overruns, "
         f"{report.missed_readings} without a reading."
     )
-    if len(worst):
-        shown = ", ".join(f"{x:.2f}" for x in np.degrees(worst.max(axis=0)))
-        typer.echo(f"Largest errors on the way, degrees: {shown}")
+    if report.following.any():
+        shown = listed(report.largest_errors, report.units, 2)
+        typer.echo(f"Largest errors on the way: {shown}")
     if report.allowed:
         print_times(report)
     if report.state.name == "FAULT":
@@ -114,16 +113,21 @@ def _print_last(report: Report) -> None:
     rows = report.last(_LAST)
     if not len(rows):
         return
-    typer.echo(f"The last {_LAST:g} s, errors in degrees and volts:")
+    units = report.units
+    shown = joined(u.shown for u in units)
+    typer.echo(f"The last {_LAST:g} s, errors in {shown}, and volts:")
     picked = rows[np.unique(np.linspace(0, len(rows) - 1, 10).astype(int))]
     lines = [
         [
             f"{int(row['cycle']) * report.period:.3f}",
             *(
-                f"{e:.2f} {u:+.2f}"
-                for e, u in zip(np.degrees(row["qd"] - row["q"]), row["volts"], strict=True)
+                f"{u.text(e, 2)} {volts:+.2f}"
+                for e, volts, u in zip(row["qd"] - row["q"], row["volts"], units, strict=True)
             ),
         ]
         for row in picked
     ]
-    print_table(["s", *(f"joint {j + 1}" for j in range(report.log.n))], lines)
+    heads = [
+        f"joint {j + 1}" + (f", {u.shown}" if u.shown != shown else "") for j, u in enumerate(units)
+    ]
+    print_table(["s", *heads], lines)

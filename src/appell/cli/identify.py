@@ -87,12 +87,13 @@ def excite(
             seed=seed,
             progress=progress,
         )
+    document = excitation_document(found, arm.name)
+    files = {Path("motion.csv"): _motion_csv(found, rate), **document_files(document)}
+    written = write_files(files, output).parent
     if found.interrupted:
         typer.echo("Interrupted: this is the best so far.")
-    document = excitation_document(found, arm.name)
     _print(document.tables)
-    files = {Path("motion.csv"): _motion_csv(found, rate), **document_files(document)}
-    typer.echo(f"Written: {write_files(files, output).parent}")
+    typer.echo(f"Written: {written}")
 
 
 @identify.command()
@@ -153,9 +154,10 @@ def fit(
     }
     validations = {name: identification.validate(x, held_out) for name, x in fits.items()}
     document = fit_document(fits, validations)
-    _print(document.tables[:2])
     files = {**_results(fits), **document_files(document)}
-    typer.echo(f"Written: {write_files(files, output).parent}")
+    written = write_files(files, output).parent
+    _print(document.tables[:2])
+    typer.echo(f"Written: {written}")
     useless = {name: faults for name, x in validations.items() if (faults := x.faults)}
     for name, faults in useless.items():
         typer.secho(f"warning: {name} is of no use: ", fg="red", bold=True, nl=False, err=True)
@@ -184,11 +186,12 @@ def demo(
     with _unless_empty(output), Console(stderr=True).status("") as status:
         example = identify_puma(quick=quick, seed=seed, told=status.update)
     document = example_document(example)
+    files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
+    written = write_files(files, output).parent
     _print([table for table in document.tables if not table.title.startswith("Base")])
     for name, reason in example.refused.items():
         typer.echo(f"{name}: {reason}")
-    files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
-    typer.echo(f"Written: {write_files(files, output).parent}")
+    typer.echo(f"Written: {written}")
 
 
 @contextmanager

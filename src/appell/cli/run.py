@@ -34,12 +34,12 @@ def run(
     require_matplotlib()
     task = studies.read_scenario(scenario) if scenario else studies.Scenario()
     study = studies.run(task)
-    if not quiet:
-        _print_summary(study)
 
     from appell.show.folder import write
 
     report = write(study, measure(study), output or Path(task.output))
+    if not quiet:  # who reads this may close the pipe, as head does
+        _print_summary(study)
     typer.echo(report if quiet else f"Report: {report}")
 
 

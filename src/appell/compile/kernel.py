@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +24,8 @@ class Kernel:
 
     ``inputs`` and ``outputs`` map names to the shapes of one state; ``defaults`` holds the
     robot's own values of inputs that are parameters and may then be left out of a call.
+    ``identity`` is what the code depends on besides Appell's own source. Without one, as for a
+    function of the user's, the equation is recorded first, and the recording is the identity.
     """
 
     def __init__(
@@ -33,19 +36,23 @@ class Kernel:
         outputs: Mapping[str, Shape],
         *,
         dtype: str = "float64",
-        identity: tuple[Any, ...] = (),
+        identity: tuple[Any, ...] | None = None,
         defaults: Mapping[str, Any] | None = None,
         doc: str = "",
         origin: tuple[Any, ...] | None = None,
     ) -> None:
         self.name, self.dtype, self.doc = name, np.dtype(dtype), doc
         self.inputs = dict(inputs)
+        start = perf_counter()
+        if identity is None:
+            tape = record()
+            identity = ("recorded", tape.steps, tape.results, tape.outputs)
+            record = partial(_same, tape)
         self._record = record
         self.origin = origin  # the function and arguments that make it again
         self.defaults = dict(defaults or {})
         for values in self.defaults.values():
             values.flags.writeable = False
-        start = perf_counter()
         known = cache.key(name, dtype, self.inputs, machine(), *identity)
         found = cache.fetch(known)
         self.cached = found is not None
@@ -205,6 +212,10 @@ class Kernel:
             f"got {', '.join(shown) or 'nothing'}; expected writable arrays of {self.dtype}, "
             f"{', '.join(wanted)}"
         )
+
+
+def _same(tape: Any) -> Any:
+    return tape
 
 
 def _expected(shape: Shape) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.constraints import reduce
@@ -96,24 +95,17 @@ def asked_for(name: str) -> Asked:
 
 def compiled(mechanism: Mechanism, quantity: str, frame: str | None, dtype: str) -> Kernel:
     """The kernel, from the cache or made anew."""
+    from appell.compile.cache import covers
     from appell.compile.kernel import Kernel
 
     inputs, outputs = _shapes(mechanism, quantity)
-    known: tuple[Any, ...] = (mechanism, frame)
-
-    def tape() -> Tape:
-        return recorded(mechanism, quantity, frame)
-
-    if any(isinstance(c, Custom) for c in mechanism.constraints):
-        # A function's name does not tell what it computes; what it recorded does.
-        made = tape()
-        known = ("recorded", sha256(repr((made.steps, made.results)).encode()).hexdigest())
-        return Kernel(quantity, lambda: made, inputs, outputs, dtype=dtype, identity=known)
+    # A function's name, or a class's, does not tell what it computes.
+    own = all(covers(type(c)) and not isinstance(c, Custom) for c in mechanism.constraints)
     return Kernel(
-        quantity, tape, inputs, outputs,
+        quantity, lambda: recorded(mechanism, quantity, frame), inputs, outputs,
         dtype=dtype,
-        identity=("closed", *known),
-        origin=(compiled, (mechanism, quantity, frame, dtype)),
+        identity=("closed", mechanism, frame) if own else None,
+        origin=(compiled, (mechanism, quantity, frame, dtype)) if own else None,
         doc=f"{quantity} of {mechanism.model.name}, closed",
     )  # fmt: skip
 

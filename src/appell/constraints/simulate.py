@@ -19,9 +19,11 @@ import numpy.typing as npt
 
 from appell.constraints.choose import freedom_at
 from appell.constraints.closed import ClosedRobot
-from appell.constraints.keep import picture, save_arrays
+from appell.constraints.keep import picture, save_arrays, smooth
 from appell.constraints.refusal import SingularError, finite
+from appell.equations.free import coordinate_rates
 from appell.errors import InputError
+from appell.model.units import units_of
 from appell.robot import Array, Numbers, Robot
 
 if TYPE_CHECKING:
@@ -70,9 +72,15 @@ class ClosedRun:
         return save_arrays(path, arrays)
 
     def plot(self) -> Figure:
-        """A Matplotlib figure: coordinates, speeds and energies over time."""
-        energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
-        return picture(self.t, self.q, self.v, self.t, energies)
+        """A Matplotlib figure: coordinates, speeds and energies over time, smooth between the
+        instants."""
+        model = self.robot.model
+        rates = np.column_stack(coordinate_rates(model, self.q.T, self.speeds.T))
+        t, q, v, T, U = smooth(self.t, self.q, rates, self.v, self.kinetic, self.potential)
+        energies = {"kinetic": T, "potential": U, "total": T + U}
+        units = units_of([joint.kind for joint in model.joints], model.nv)
+        driving = [units[k] for k in self.robot.mechanism.independent]
+        return picture((t, q, v), (t, energies), (units, driving))
 
 
 def simulate_closed(

@@ -3,6 +3,7 @@
 from appell.control import rig
 from appell.control.closed_form import closed_form
 from appell.control.closed_loop import track
+from appell.control.gains import GainWarning
 from appell.control.hardware import Adc, Friction, Motor
 from appell.control.inverse_kinematics import inverse_kinematics
 from appell.control.jerk_limited import jerk_limited
@@ -36,6 +37,7 @@ __all__ = [
     "ComputedTorque",
     "Feedforward",
     "Friction",
+    "GainWarning",
     "JointImpedance",
     "Law",
     "Motor",

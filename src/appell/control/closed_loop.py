@@ -19,11 +19,12 @@ from appell.control.plant import External, Lost, Plant
 from appell.control.rubbing import RubbingPlant
 from appell.control.tracked import Tracked, pieces
 from appell.errors import InputError
+from appell.model.units import units_of
 from appell.robot import Array, Robot
 
 Numbers = npt.ArrayLike
 
-_RUNAWAY = 1e4  # rad/s
+_RUNAWAY = 1e4  # rad/s or m/s
 
 
 def track(
@@ -116,11 +117,15 @@ class _Loop:
         self.rows.append((y, given, asked, q, state, volts))
         if not np.isfinite(held).all():
             return held, after, f"the law's torques are not finite at {plan.t[k]:.6g} s"
-        if not np.abs(y[n:]).max() < _RUNAWAY:
+        fastest = int(np.argmax(np.abs(y[n:])))
+        if not abs(y[n + fastest]) < _RUNAWAY:
+            joint = self.robot.model.joints[fastest]
+            unit = units_of([joint.kind], 1)[0].speed
             return (
                 held,
                 after,
-                f"the arm runs away: {np.abs(y[n:]).max():.3g} rad/s at {plan.t[k]:.6g} s",
+                f"the arm runs away: {joint.name} at {y[n + fastest]:.3g} {unit} at "
+                f"{plan.t[k]:.6g} s",
             )
         return held, after, None
 

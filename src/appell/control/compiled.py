@@ -27,10 +27,10 @@ def single_kernel(
 ) -> Callable[..., Any]:
     """An equation of one state at a time, with so many results, compiled, as fast from Python as
     can be. With a model, that is what the equation takes first."""
+    from appell.compile.cache import covers
     from appell.compile.kernel import Kernel
     from appell.compile.record import record
 
-    assert equation.__module__.startswith("appell.equations."), "the cache must know its source"
     outputs: Shapes = {"results": (results,)}
     of_state = equation if model is None else partial(equation, regrouped(model))
     with COMPILING:
@@ -39,13 +39,14 @@ def single_kernel(
             lambda: record(of_state, inputs, outputs),
             inputs,
             outputs,
-            identity=(model,),
+            identity=(equation.__module__, model) if covers(equation) else None,
         )
         return kernel.single(kernel.bare)
 
 
 def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
     """A law's kernel, made when it is first asked for: see :meth:`Law.kernel`."""
+    from appell.compile.kernel import Kernel
     from appell.compile.record import record
 
     kind = float_kind(dtype)
@@ -53,8 +54,7 @@ def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
         if (kind, gains) not in law._kernels:
             inputs, outputs = shapes(law, gains)
             named = list(inputs)[len(inputs) - len(law._values) :]
-            law._kernels[kind, gains] = _made(
-                law,
+            law._kernels[kind, gains] = Kernel(
                 type(law).__name__,
                 lambda: record(of_state(law, gains), inputs, outputs),
                 inputs,
@@ -71,6 +71,7 @@ def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
 def stepping_kernel(law: Law) -> Kernel:
     """The law for one state, as fast from Python as can be: with one result, forces and state, and
     one array of all other numbers, so that other gains need no other code."""
+    from appell.compile.kernel import Kernel
     from appell.compile.record import record
 
     inputs, made = shapes(law, gains=True)
@@ -91,9 +92,9 @@ def stepping_kernel(law: Law) -> Kernel:
         recorded = record(packed, taken, made)
         return replace(recorded, outputs=joined, results=(sum(recorded.results, ()),))
 
-    identity = (*_identity(law, gains=True), numbers)
+    name, identity = f"{type(law).__name__}_step", _identity(law, gains=True)
     with COMPILING:
-        return _made(law, f"{type(law).__name__}_step", tape, taken, joined, identity)
+        return Kernel(name, tape, taken, joined, identity=identity and (*identity, numbers))
 
 
 def of_state(law: Law, gains: bool) -> Callable[..., Any]:
@@ -126,28 +127,13 @@ def shapes(law: Law, gains: bool) -> tuple[Shapes, Shapes]:
     return inputs, outputs
 
 
-def _made(
-    law: Law,
-    name: str,
-    tape: Callable[[], Tape],
-    inputs: Shapes,
-    outputs: Shapes,
-    identity: tuple[Any, ...],
-    **options: Any,
-) -> Kernel:
-    """A kernel. The cache knows Appell's own equations; one of the user's is told by its tape, as
-    it may be another one tomorrow."""
-    from appell.compile.kernel import Kernel
+def _identity(law: Law, gains: bool) -> tuple[Any, ...] | None:
+    """What a law's code depends on, besides the shapes of its inputs. None for a law of the
+    user's, which may be another one tomorrow under the same name."""
+    from appell.compile.cache import covers
 
-    if not type(law).equation.__module__.startswith("appell."):
-        recorded = tape()
-        identity = (*identity, recorded.steps, recorded.results)
-        return Kernel(name, lambda: recorded, inputs, outputs, identity=identity, **options)
-    return Kernel(name, tape, inputs, outputs, identity=identity, **options)
-
-
-def _identity(law: Law, gains: bool) -> tuple[Any, ...]:
-    """What a law's code depends on, besides the shapes of its inputs."""
+    if not covers(type(law)) or not covers(type(law).equation):
+        return None
     numbers = () if gains else tuple(x.tolist() for x in law._values)
     names = tuple(name for name in law.gains if getattr(law, name) is not None)
     return law.robot.model, names, numbers, law._extra(law.robot.model)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +46,73 @@ def gain(what: str, given: Any, n: int, kind: Kind) -> Array:
     full = np.array(x if x.ndim else np.full(n, x))
     full.flags.writeable = False
     return full
+
+
+class GainWarning(UserWarning):
+    """Gains with which a law's errors need not vanish."""
+
+
+def check_errors(law: str, gains: Mapping[str, Array], joints: Sequence[str]) -> None:
+    """Refuse gains with which errors grow, and warn of those that Lee 1982 excludes.
+
+    The gains, (n,) or (n, n), are Kv and Kp of e'' + Kv e' + Kp e = 0 (equation 4.3). A third, Ki,
+    is that of the integral of e. Without it errors vanish if Kv is symmetric and has no negative
+    eigenvalue, Kp is symmetric and positive definite, and [Kv, Kp Kv, ..., Kp^(n-1) Kv] has the
+    rank n, so that every motion of the errors is damped.
+    """
+    K = [np.diag(x) if x.ndim == 1 else x for x in gains.values()]
+    n, order = len(joints), len(K)
+    dynamics = np.eye(order * n, k=n)
+    dynamics[-n:] = -np.hstack(K[::-1])
+    roots = np.linalg.eigvals(dynamics)
+    # Rounding moves a double root by 1e-8 of the largest.
+    least = 1e-6 * float(np.abs(roots).max(initial=0.0))
+    growth = float(roots.real.max(initial=0.0))
+    if growth > least:
+        raise InputError(
+            f"{law}: with these gains errors grow as exp({growth:.3g} t); expected "
+            f"{' and '.join(gains)} symmetric and positive definite"
+            + (", and ki < kp kd for each joint." if order == 3 else ".")
+        )
+    problem = _excluded(gains, K, joints)
+    swings = (np.abs(roots.real) <= least) & (np.abs(roots.imag) > least)
+    if problem is None and order == 3 and swings.any():
+        problem = "an error swings for ever, as ki is as large as kp kd"
+    if problem is not None:
+        warnings.warn(f"{law}: {problem}.", GainWarning, stacklevel=4)
+
+
+def _excluded(gains: Mapping[str, Array], K: list[Array], joints: Sequence[str]) -> str | None:
+    """Which of Lee's conditions the gains do not meet, and what follows."""
+    (damping, stiffness, *_), (Kv, Kp, *_) = gains, K
+    said = "(Lee 1982, after equation 4.3)"
+    for name, x in ((damping, Kv), (stiffness, Kp)):
+        if np.abs(x - x.T).max() > 1e-12 * np.abs(x).max():
+            return f"the matrix {name} is not symmetric, as it must be for errors to vanish {said}"
+    size = float(np.abs(Kp).max())
+    values, modes = np.linalg.eigh(Kp)
+    if values[0] <= 1e-12 * size:
+        soft = _moved(modes[:, values <= 1e-12 * size], joints)
+        return f"{stiffness} is not positive definite: errors of {soft} need not vanish {said}"
+    undamped = _unreached(Kv, Kp / size)
+    if undamped.shape[1]:
+        free = _moved(undamped, joints)
+        return f"{damping} does not damp errors of {free}: they swing for ever {said}"
+    return None
+
+
+def _unreached(Kv: Array, Kp: Array) -> Array:
+    """Columns that span what [Kv, Kp Kv, ..., Kp^(n-1) Kv] does not reach."""
+    reached = [Kv]
+    for _ in range(len(Kv) - 1):
+        reached.append(Kp @ reached[-1])
+    U, sizes, _ = np.linalg.svd(np.hstack(reached))
+    return U[:, sizes <= 1e-12 * sizes[0]]
+
+
+def _moved(modes: Array, joints: Sequence[str]) -> str:
+    """The joints that move in any of these directions."""
+    return ", ".join(j for j, row in zip(joints, modes, strict=True) if np.abs(row).max() > 1e-9)
 
 
 def shown(x: Array) -> str:

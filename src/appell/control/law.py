@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.compiled import law_kernel, stepping_kernel
-from appell.control.gains import Kind, gain, shown
+from appell.control.gains import Kind, check_errors, gain, shown
 from appell.errors import InputError
 from appell.model.model import Model
 from appell.robot import Array, Robot
@@ -42,6 +42,7 @@ class Law:
     equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains)
     gains: ClassVar[Mapping[str, Kind]] = {}
     regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
+    damps: ClassVar[tuple[str, ...]] = ()  # its gains in e'' + kv e' + kp e = 0, if errors obey it
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -70,6 +71,8 @@ class Law:
             if given is not None:
                 array = gain(f"{name}: {what}", given, self._count(kind), kind)
                 object.__setattr__(self, what, array)
+        if self.damps and self.robot.nv:
+            check_errors(name, {x: getattr(self, x) for x in self.damps}, self.robot.joint_names)
 
     # What it is
 
@@ -117,7 +120,10 @@ class Law:
         if state is None:
             state = self.initial
         n = self.robot.nv
-        both = step(q, v, qd, vd, ad, state, numbers if period == 0.01 else self._numbers(period))
+        latest = self._latest[0]  # another thread may put its own there
+        if period != latest[0]:
+            latest = self._latest[0] = (period, self._numbers(period))
+        both = step(q, v, qd, vd, ad, state, latest[1])
         return both[..., :n], both[..., n:]
 
     def kernel(self, *, dtype: npt.DTypeLike = "float64", gains: bool = False) -> Kernel:
@@ -159,14 +165,13 @@ class Law:
 
     def _numbers(self, period: float) -> Array:
         """The period and all gains, one after another."""
-        if period not in self._packed:
-            gains = (x.ravel() for x in self._values)
-            self._packed[period] = np.concatenate([[seconds(period)], *gains])
-        return self._packed[period]
+        return np.concatenate([[seconds(period)], *(x.ravel() for x in self._values)])
 
     @cached_property
-    def _packed(self) -> dict[float, Array]:
-        return {}
+    def _latest(self) -> list[tuple[float, Array]]:
+        """The period of the latest call, and the numbers that go with it. No others are kept: a
+        period that is measured is another one in every call."""
+        return [(0.01, self._fast[1])]
 
     @cached_property
     def _kernels(self) -> dict[tuple[str, bool], Kernel]:

@@ -66,13 +66,19 @@ class Feedforward(Law):
 @dataclass(frozen=True, eq=False, repr=False)
 class ComputedTorque(Law):
     """Lee 1982, equation 4.1: tau = M (a_d + kv e' + kp e) + C v + g. With the exact model each
-    error decays as e'' + kv e' + kp e = 0; critically damped for kv = 2 sqrt(kp)."""
+    error decays as e'' + kv e' + kp e = 0; critically damped for kv = 2 sqrt(kp).
+
+    Gains with which errors grow are refused. A GainWarning is given for gains that the paper
+    excludes after equation 4.3, such as kv = 0: with them errors need not vanish. The same holds
+    for PointToPoint, Tracking and TrackingIntegral.
+    """
 
     kp: Gain = 100.0
     kv: Gain = 20.0
 
     equation = staticmethod(computed_torque.computed_torque)
     gains: ClassVar = {"kp": _ANY, "kv": _ANY}
+    damps: ClassVar = ("kv", "kp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +91,7 @@ class PointToPoint(Law):
 
     equation = staticmethod(inverse_dynamics_control.point_to_point)
     gains: ClassVar = {"kp": _ANY, "kd": _ANY}
+    damps: ClassVar = ("kd", "kp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +103,7 @@ class Tracking(Law):
 
     equation = staticmethod(inverse_dynamics_control.tracking)
     gains: ClassVar = {"kp": _ANY, "kd": _ANY}
+    damps: ClassVar = ("kd", "kp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +122,7 @@ class TrackingIntegral(Law):
 
     equation = staticmethod(inverse_dynamics_control.tracking_with_integral)
     gains: ClassVar = {"kp": _ANY, "kd": _ANY, "ki": _ANY, "limit": _EACH}
+    damps: ClassVar = ("kd", "kp", "ki")
 
     @property
     def initial(self) -> Array:

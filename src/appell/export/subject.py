@@ -74,7 +74,6 @@ class Subject:
             tape.inputs,
             tape.outputs,
             dtype=self.dtype,
-            identity=("fused", tape.steps, tape.results),
         )
 
 

@@ -95,7 +95,8 @@ def validate(fit: Fit, data: Data) -> Validation:
         raise InputError(
             f"validate: the data have {data.q.shape[1]} joints, and '{robot.name}' {robot.nq}."
         )
-    by_nominal = robot.inverse_dynamics(data.q, data.v, data.a, friction=True)
+    friction = {"friction": True} if hasattr(robot, "friction") else {}  # a wrist has none
+    by_nominal = robot.inverse_dynamics(data.q, data.v, data.a, **friction)
     return Validation(fit, data, fit.predict(data.q, data.v, data.a), by_nominal)
 
 

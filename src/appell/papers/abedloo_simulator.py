@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,12 +133,12 @@ class Simulator:
         self.held = Kernel(
             "constraints",
             lambda: record(lambda s: constraints(wrist, model, s), s, held),
-            s, held, identity=(wrist, Path(__file__).read_text()),
+            s, held, identity=(wrist,),
         )  # fmt: skip
         self.rate = Kernel(
             "rate",
             lambda: record(rate, s | ds, {"rate": (4,)}, ["s"]),
-            s | ds, {"rate": (4,)}, identity=(wrist, Path(__file__).read_text()),
+            s | ds, {"rate": (4,)}, identity=(wrist,),
         )  # fmt: skip
 
     def loops(self, s: Array, ds: Array) -> Loops:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.identify import Data, Excitation, Fit, Validation
+from appell.model.units import TURNING, Units, units_of
 from appell.show.document import Document, Picture, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.style import INK, JOINTS
@@ -121,7 +122,7 @@ def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]
 
 def torque_table(validations: Mapping[str, Validation]) -> Table:
     some = next(iter(validations.values()))
-    columns = [f"joint {j + 1}" for j in range(some.data.q.shape[1])]
+    columns = [f"joint {j + 1}" for j in range(some.data.tau.shape[1])]
     rows = {
         "torque, standard deviation": np.std(some.data.tau, axis=0).tolist(),
         "nominal model, rms error": some.nominal.rms.tolist(),
@@ -160,25 +161,32 @@ def torque_picture(validation: Validation) -> Picture:
 
 def _torques(validation: Validation) -> Figure:
     data = validation.data
-    n = data.q.shape[1]
+    n = data.tau.shape[1]
     lines = {
         "measured": (data.tau, {"color": INK, "lw": 2.4, "alpha": 0.3}),
         "identified": (validation.predicted, {"color": JOINTS[0], "lw": 1.3}),
         "nominal": (validation.by_nominal, {"color": JOINTS[1], "lw": 1.0, "ls": (0, (3, 2))}),
     }
-    across = min(n, 3)
+    across, units = min(n, 3), _units(validation.fit.nominal, n)
     with new_figure(7.2, 0.9 + 1.9 * ceil(n / across)) as figure:
         grid = new_grid(figure, ceil(n / across), across, legend=0.3)
         for j, axes in enumerate(grid[:n]):
             for name, (tau, style) in lines.items():
                 axes.plot(data.t, tau[:, j], label=name, **style)
-            axes.set(title=f"joint {j + 1}, N m")
+            axes.set(title=f"joint {j + 1}, {units[j].force}")
         for axes in grid[max(0, len(grid) - across) :]:
             axes.set_xlabel("time, s")
         for axes in grid[n:]:
             axes.set_axis_off()
         add_legend(figure, columns=3)
     return figure
+
+
+def _units(robot: Any, n: int) -> tuple[Units, ...]:
+    """Of the n joints that a robot's forces act at."""
+    kinds = {joint.name: joint.kind for joint in getattr(robot.model, "joints", ())}
+    driven = getattr(robot, "actuated", tuple(kinds))
+    return units_of([kinds[name] for name in driven], n) if kinds else (TURNING,) * n  # a wrist
 
 
 # The worked example

@@ -8,17 +8,14 @@ second derivative is J a + dJ/dt v.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from hashlib import sha256
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import isfinite, prod
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-import appell.walls
 from appell.equations.coordinates import in_joints
 from appell.equations.free import coordinate_rates, orientation
 from appell.equations.kinematics import poses
@@ -244,38 +241,51 @@ def _limits(model: Model) -> list[Stop]:
 # Recording
 
 
-@lru_cache(maxsize=64)
+@dataclass(frozen=True)
+class _Recording:
+    """What is compiled, known by all that it is made of. Of walls that a user wrote that is what
+    they record, because their code, or what it reads, may change between two simulations."""
+
+    what: str
+    model: Model
+    points: tuple[Point, ...]
+    walls: tuple[Wall | str, ...]
+    stops: tuple[Stop, ...]
+    contacts: Contacts = field(compare=False)
+
+
 def _asked(contacts: Contacts, what: str) -> Ask:
+    from appell.simulation.surface import surface
+
+    walls = tuple(w if _own(w) else surface(w).serialize() for w in contacts.walls)
+    return _compiled(
+        _Recording(what, contacts.model, contacts.points, walls, contacts.stops, contacts)
+    )
+
+
+def _own(wall: Wall) -> bool:
+    """Whether Appell's source and the wall's values say all about it."""
+    from appell.compile.cache import covers
+
+    kind = type(wall)
+    return covers(kind) and covers(kind.gap) and not isinstance(wall, Implicit)
+
+
+@lru_cache(maxsize=64)
+def _compiled(recording: _Recording) -> Ask:
     from appell.compile.kernel import Kernel
 
-    inputs, outputs, function = _DESCRIBED[what](contacts)
-    known = [w if not isinstance(w, Implicit) else _identity(w) for w in contacts.walls]
+    r = recording
+    inputs, outputs, function = _DESCRIBED[r.what](r.contacts)
+    identity = (r.what, r.model, r.points, r.walls, r.stops)
     with COMPILING:
         try:
             return Kernel(
-                what,
-                lambda: _tape(function(), inputs, outputs),
-                inputs,
-                outputs,
-                identity=(contacts.model, contacts.points, known, contacts.stops, _source()),
-            ).bare
+                r.what, lambda: _tape(function(), inputs, outputs), inputs, outputs,
+                identity=identity,
+            ).bare  # fmt: skip
         except _Foreign:
             return _by_casadi(function(), inputs, outputs)
-
-
-def _identity(wall: Wall) -> str:
-    from appell.simulation.surface import identity
-
-    return identity(wall)
-
-
-@cache
-def _source() -> str:
-    """The hash of what records contacts, as for equations: a new version never runs old code."""
-    folder = Path(__file__).parent
-    names = ("contact.py", "surface.py", "bounds.py")
-    files = (*(folder / name for name in names), Path(appell.walls.__file__))
-    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 class _Foreign(Exception):

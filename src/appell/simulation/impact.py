@@ -40,15 +40,15 @@ class Impact:
     points: tuple[str, ...]  # points, or joints at their stops
     walls: tuple[str, ...]  # the walls they struck, or "lower limit", "upper limit"
     impulses: Array  # along the normals, N s (N m s at the stop of a joint that turns)
-    velocity_jumps: Array  # of the normal components, m/s, after minus before
+    velocity_jumps: Array  # of the normal components, m/s (rad/s), after minus before
     angles: Array  # of attack, rad: between velocity and normal; 0 is head-on
     friction: Array  # (n, 3) impulses along the walls, N s
     energy_change: float  # J, of the whole robot
 
     def __str__(self) -> str:
         struck = ", ".join(
-            f"{point} on {wall}: {p:.4g} N s, jump {jump:.4g} m/s, {np.degrees(a):.4g} deg"
-            for point, wall, p, jump, a in zip(
+            _struck(*contact)
+            for contact in zip(
                 self.points,
                 self.walls,
                 self.impulses,
@@ -58,6 +58,12 @@ class Impact:
             )
         )
         return f"{self.time:.6f} s: {struck}; energy {self.energy_change:+.3g} J"
+
+
+def _struck(point: str, wall: str, impulse: float, jump: float, angle: float) -> str:
+    if wall in ("lower limit", "upper limit"):  # whose joint turns, or slides
+        return f"{point} on {wall}: {impulse:.4g} N m s or N s, jump {jump:.4g} rad/s or m/s"
+    return f"{point} on {wall}: {impulse:.4g} N s, jump {jump:.4g} m/s, {np.degrees(angle):.4g} deg"
 
 
 class Jump(NamedTuple):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from appell.constraints.keep import picture, save_arrays
 from appell.errors import InputError
+from appell.model.units import Units, units_of
 from appell.robot import Robot
 from appell.simulation.impact import Impact, impact_from_json, impact_to_json
 from appell.simulation.path import Piece, evaluate
@@ -47,6 +48,7 @@ class Run:
     pieces: Sequence[Piece] = field(default=(), repr=False)
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
     formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
+    kinds: Any = field(default=(), repr=False)  # of the joints, where the run is from a file
 
     @property
     def energy(self) -> Array:
@@ -66,10 +68,10 @@ class Run:
         if not self.pieces:
             y = np.tile(np.append(self.q[-1], self.v[-1]), (times.size, 1))
         else:
-            y = evaluate(self.pieces, times.ravel())
+            y = evaluate(self.pieces, times.ravel()).reshape(times.size, nq + self.v.shape[1])
             y[times.ravel() == last] = np.append(self.q[-1], self.v[-1])
         q = normalised(y[:, :nq], self.v.shape[1])
-        return q.reshape(*times.shape, -1), y[:, nq:].reshape(*times.shape, -1)
+        return q.reshape(*times.shape, nq), y[:, nq:].reshape(*times.shape, self.v.shape[1])
 
     def __repr__(self) -> str:
         name = self.robot.name if self.robot else "a robot"
@@ -100,6 +102,7 @@ class Run:
             "residuals": dict(self.residuals),
             "stopped": self.stopped,
             "formulation": self.formulation,
+            "kinds": [j.kind for j in self.robot.model.joints] if self.robot else self.kinds,
         }
         width = self.q.shape[1] + self.v.shape[1]
         arrays = {
@@ -112,11 +115,38 @@ class Run:
         return save_arrays(path, arrays)
 
     def plot(self) -> Figure:
-        """A Matplotlib figure: coordinates, speeds and energies over time, impacts marked."""
-        t = np.linspace(self.t[0], self.t[-1], 1000)
-        energies = {"kinetic": self.kinetic, "potential": self.potential, "total": self.energy}
+        """A Matplotlib figure: coordinates, speeds and energies over time, along the path between
+        the instants too, with jumps at impacts, which are marked. Of a run that was read from a
+        file, which holds no robot, the energies are those of the instants, as points."""
+        t, q, v = self._path()
+        times, T, U = self.t, self.kinetic, self.potential
+        if self.robot is not None:
+            times, T, U = t, self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
+        energies = {"kinetic": T, "potential": U, "total": T + U}
         marks = [impact.time for impact in self.impacts[:100]]
-        return picture(t, *self(t), self.t, energies, marks)
+        return picture((t, q, v), (times, energies), (self._units,) * 2, marks)
+
+    def _path(self) -> tuple[Array, Array, Array]:
+        """The instants, and enough times between them for a smooth line."""
+        steps = np.diff(self.t)
+        least = max(2, min(8, 40_000 // len(self.t)))
+        span = self.t[-1] - self.t[0]
+        parts = np.maximum(least, np.ceil(1000 * steps / span)) if span > 0 else steps
+        between = [
+            np.linspace(start, start + step, int(count) + 1)[1:-1]
+            for start, step, count in zip(self.t, steps, parts, strict=False)
+            if step > 0
+        ]
+        times = np.concatenate([self.t[:0], *between])
+        t = np.concatenate([self.t, times])
+        order = np.argsort(t, kind="stable")  # of an impact's two instants, before comes first
+        q, v = (np.concatenate(x)[order] for x in zip((self.q, self.v), self(times), strict=True))
+        return t[order], q, v
+
+    @property
+    def _units(self) -> tuple[Units, ...]:
+        kinds = [joint.kind for joint in self.robot.model.joints] if self.robot else self.kinds
+        return units_of(kinds, self.v.shape[1])
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
@@ -137,6 +167,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             stopped=facts["stopped"],
             formulation=facts.get("formulation"),  # older files have none
             pieces=pieces,
+            kinds=facts.get("kinds", ()),
         )
     except FileNotFoundError:
         raise InputError(

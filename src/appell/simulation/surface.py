@@ -38,13 +38,6 @@ def surface(wall: Wall) -> casadi.Function:
     return casadi.Function("wall", [x], [gap, normal, slope])
 
 
-def identity(wall: Wall) -> str:
-    """What tells a wall from others, also in another process: of a function, its formula."""
-    if isinstance(wall, Implicit):
-        return surface(wall).serialize()
-    return repr(wall)
-
-
 def _written(wall: Implicit, x: casadi.SX) -> casadi.SX:
     """The user's function of x, y and z, recorded."""
     try:

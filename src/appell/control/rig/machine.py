@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from appell.control.gains import Kind, gain
 from appell.errors import InputError
+from appell.model.units import UNKNOWN, Units, units_of
 from appell.robot import Array, Robot
 
 Numbers = npt.ArrayLike
@@ -51,6 +52,7 @@ class Machine:
     index: Numbers = 0.0  # rad of the motor at which the index pulse comes
     period: float = 0.001  # s
     watchdog: int = 100  # cycles without a command after which the machine stops by itself
+    kinds: tuple[str, ...] | None = None  # of the joints; a run takes those of its law's robot
 
     def __post_init__(self) -> None:
         n = self._joints()
@@ -69,6 +71,11 @@ class Machine:
             raise InputError(
                 f"Machine: watchdog = {self.watchdog}; expected one cycle or more, and "
                 f"{_PATIENCE:g} s at most."
+            )
+        if self.kinds is not None and UNKNOWN in units_of(self.kinds, self.n):
+            raise InputError(
+                f"Machine: kinds = {self.kinds!r}; expected 'revolute' or 'prismatic' for each of "
+                f"{self.n} joints."
             )
         self._ordered("lower", "upper")
         self._ordered("pot_low", "pot_high")
@@ -96,6 +103,11 @@ class Machine:
     def n(self) -> int:
         """How many joints."""
         return len(np.asarray(self.counts))
+
+    @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """Of each joint: where rad stands here, m for one that slides."""
+        return units_of(self.kinds, self.n)
 
     @cached_property
     def count(self) -> Array:
@@ -208,6 +220,7 @@ def puma560_machine() -> Machine:
         viscous=(4, 4, 2, 0.2, 0.15, 0.02),
         coulomb=(6, 6, 4, 0.4, 0.3, 0.03),
         brake=(200, 300, 150, 0, 0, 0),
+        kinds=("revolute",) * 6,
     )
 
 
@@ -246,4 +259,5 @@ def machine_for(robot: Robot) -> Machine:
         full_scale=full,
         coulomb=0.01 * effort,
         brake=3 * effort,
+        kinds=tuple(joint.kind for joint in robot.model.joints),
     )

@@ -61,7 +61,9 @@ def reference_refusal(given: Any, before: Array, machine: Machine, most: float) 
         return None
     j = int(np.argmax(far | jumps))
     what = "beyond the machine's range" if far[j] else f"a jump from {before[j]:.4g}"
-    return f"mission: the reference of joint {j + 1} is {q[j]:.4g} rad, {what}"
+    return (
+        f"mission: the reference of joint {j + 1} is {q[j]:.4g} {machine.units[j].position}, {what}"
+    )
 
 
 class Follow:
@@ -80,11 +82,12 @@ class Follow:
         self.q, self.v, self.a = (np.ascontiguousarray(x) for x in (plan.q, plan.v, plan.a))
         _refuse_far(self.q, machine)
         _refuse_fast(self.q, self.v, machine)
-        apart = float(np.abs(self.q[-1] - self.q[0]).max())
-        if repeat > 1 and apart > 1e-6:
+        apart = np.abs(self.q[-1] - self.q[0])
+        j = int(np.argmax(apart))
+        if repeat > 1 and apart[j] > 1e-6:
             raise InputError(
-                f"repeat = {repeat}: the trajectory ends {apart:.3g} rad from where it begins; "
-                "expected one that comes back."
+                f"repeat = {repeat}: the trajectory ends {apart[j]:.3g} {machine.units[j].position}"
+                " from where it begins; expected one that comes back."
             )
         self.round = len(self.q) - 1
         self.moving = repeat * self.round
@@ -147,7 +150,8 @@ def _refuse_far(q: Array, machine: Machine) -> None:
         j = int(np.argmax(out))
         raise InputError(
             f"the trajectory takes joint {j + 1} from {q[:, j].min():.4g} to {q[:, j].max():.4g} "
-            f"rad; '{machine.name}' goes from {lower[j]:.4g} to {upper[j]:.4g}."
+            f"{machine.units[j].position}; '{machine.name}' goes from {lower[j]:.4g} to "
+            f"{upper[j]:.4g}."
         )
 
 
@@ -159,6 +163,6 @@ def _refuse_fast(q: Array, v: Array, machine: Machine) -> None:
     if fast.any():
         j = int(np.argmax(fast))
         raise InputError(
-            f"the trajectory moves joint {j + 1} at {most[j]:.4g} rad/s; "
+            f"the trajectory moves joint {j + 1} at {most[j]:.4g} {machine.units[j].speed}; "
             f"'{machine.name}' goes at {fastest[j]:.4g} at most: give it more time."
         )

@@ -12,26 +12,37 @@ import numpy as np
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
 from appell.errors import InputError, reading
+from appell.model.units import units_of
 from appell.robot import Array
 
 _TIMES = {"s": 1.0, "ms": 1e-3}
-_ANGLES = {"rad": 1.0, "deg": np.pi / 180, "m": 1.0}
+_POSITIONS = {
+    "revolute": {"rad": 1.0, "deg": np.pi / 180},
+    "prismatic": {"m": 1.0, "mm": 1e-3},
+}
 
 
 def read_motion(
-    path: Path | str, n: int, speed: float = 1.0, joints: Sequence[str] = ()
+    path: Path | str,
+    n: int,
+    speed: float = 1.0,
+    joints: Sequence[str] = (),
+    *,
+    kinds: Sequence[str] = (),
 ) -> Trajectory:
     """The spline through a file's positions of n joints, so many times as fast.
 
-    A CSV file has the columns t, q1, ..., qn in s and rad. A first line may name them, in any
-    order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a unit if it likes:
-    ``t [ms]``, ``q2 [deg]``. An npz file has the arrays t, (m,), and q, (m, n).
+    A CSV file has the columns t, q1, ..., qn in s and rad, or m for joints that slide. A first line
+    may name them, in any order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a
+    unit if it likes: ``t [ms]``, ``q2 [deg]``, ``q3 [mm]``. ``kinds`` are those of the joints, all
+    revolute if not given. An npz file has the arrays t, (m,), and q, (m, n).
     """
+    kinds = kinds or ("revolute",) * n
     if not 0 < speed < np.inf:
         raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
     path = Path(path)
     with reading(path):
-        t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, n, joints)
+        t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, kinds, joints)
     if q.ndim != 2 or t.shape != q.shape[:1] or q.shape[1] != n:
         raise InputError(
             f"{path}: times of shape {t.shape} and positions of shape {q.shape}; expected (m,) and "
@@ -51,11 +62,14 @@ def read_motion(
     return spline(q, (t - t[0]) / speed)
 
 
-def write_motion(path: Path | str, t: Array, q: Array) -> None:
-    """As read_motion reads it; never over a file that is there."""
+def write_motion(path: Path | str, t: Array, q: Array, *, kinds: Sequence[str] = ()) -> None:
+    """As read_motion reads it, of joints of these kinds; never over a file that is there."""
+    units = (
+        [f" [{u.position}]" for u in units_of(kinds, q.shape[1])] if kinds else [""] * q.shape[1]
+    )
     with Path(path).open("x", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["t", *(f"q{j + 1}" for j in range(q.shape[1]))])
+        writer.writerow(["t", *(f"q{j + 1}{unit}" for j, unit in enumerate(units))])
         writer.writerows([f"{x:.9g}" for x in (a, *row)] for a, row in zip(t, q, strict=True))
 
 
@@ -72,7 +86,7 @@ def _from_npz(path: Path) -> tuple[Array, Array]:
         ) from None
 
 
-def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
+def _from_csv(path: Path, kinds: Sequence[str], joints: Sequence[str]) -> tuple[Array, Array]:
     try:
         rows = [row for row in csv.reader(path.read_text("utf-8-sig").splitlines()) if row]
     except (UnicodeDecodeError, csv.Error) as problem:
@@ -95,12 +109,15 @@ def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(f"{path}: expected rows t, q1, q2, ... of as many numbers each.")
     if names is not None:
-        table = _in_order(path, names, table, n, joints)
+        table = _in_order(path, names, table, kinds, joints)
     return table[:, 0], table[:, 1:]
 
 
-def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequence[str]) -> Array:
-    """The columns t, q1, ..., qn in s and rad, as a file's first line names them."""
+def _in_order(
+    path: Path, names: list[str], table: Array, kinds: Sequence[str], joints: Sequence[str]
+) -> Array:
+    """The columns t, q1, ..., qn in s and rad or m, as a file's first line names them."""
+    n = len(kinds)
     known = {name: j + 1 for j, name in enumerate(joints)}
     known |= {"t": 0} | {f"q{j + 1}": j + 1 for j in range(n)}
     ordered = np.full((len(table), n + 1), np.nan)
@@ -108,12 +125,12 @@ def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequen
     for k, text in enumerate(names):
         name, unit = _name_and_unit(text)
         place = known.get(name)
-        units = _ANGLES if place else _TIMES
+        units = _POSITIONS[kinds[place - 1]] if place else _TIMES
         if place not in missing or (unit and unit not in units) or k >= table.shape[1]:
             raise InputError(
                 f"{path}: column {text.strip()!r}; expected t [s] or [ms], and a column for each "
                 f"of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
-                "each once."
+                "[m] or [mm] if it slides, each once."
             )
         ordered[:, place] = table[:, k] * units.get(unit, 1.0)
         missing.discard(place)

@@ -12,6 +12,7 @@ from appell.control.rig.controller import Phase
 from appell.control.rig.log import Event, Log
 from appell.control.rig.safety import State
 from appell.control.rig.signals import STATUS
+from appell.model.units import Units, units_of
 from appell.robot import Array
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Report:
 
     @property
     def error(self) -> Array:
-        """Desired minus estimated positions, rad."""
+        """Desired minus estimated positions, rad, or m of a joint that slides."""
         return self.qd - self.q
 
     @property
@@ -83,9 +84,18 @@ class Report:
 
     @property
     def max_error(self) -> float:
-        """The largest of any joint on the mission, rad."""
-        on = self.error[self.following]
-        return float(np.abs(on).max()) if len(on) else 0.0
+        """The largest of any joint on the mission, rad, or m of a joint that slides."""
+        return float(self.largest_errors.max())
+
+    @property
+    def largest_errors(self) -> Array:
+        """The largest error of each joint on the mission, rad, or m of a joint that slides."""
+        return np.abs(self.error[self.following]).max(axis=0, initial=0.0)
+
+    @property
+    def units(self) -> tuple[Units, ...]:
+        """Of each joint; unknown where the log does not say which joints slide."""
+        return units_of(self.log.metadata.get("kinds"), self.log.n)
 
     # Time
 
@@ -146,8 +156,15 @@ class Report:
         why = f": {self.reason}" if self.reason else ""
         return (
             f"<Report: {self.cycles} cycles, {self.state.name}{why}, "
-            f"error at most {self.max_error:.3g} rad, {self.overruns} overruns>"
+            f"error at most {self._worst()}, {self.overruns} overruns>"
         )
+
+    def _worst(self) -> str:
+        """The largest errors, by their units."""
+        by_unit: dict[str, float] = {}
+        for x, u in zip(self.largest_errors, self.units, strict=True):
+            by_unit[u.position] = max(by_unit.get(u.position, 0.0), float(x))
+        return " and ".join(f"{x:.3g} {unit}" for unit, x in by_unit.items())
 
     def plot(self) -> Figure:
         """Positions with their references, errors and volts."""

@@ -68,7 +68,7 @@ class Limits:
     speed: int = 3  # beyond the machine's speed
     jump: int = 1  # more counts in a cycle than half as much again as that speed explains
     torque: int = 100  # more asked for than the machine has
-    error: float = 0.15  # rad from the reference, at once
+    error: float = 0.15  # rad from the reference (m of a joint that slides), at once
     disagree: int = 5  # encoder and potentiometer apart
     apart: float = 0.04  # rad, by this
     stuck: float = 0.05  # rad that the reference goes while the counts stand, at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ class Setup:
             "law": repr(self.law),
             "channel": self.channel,
             "period": self.machine.period,
+            "kinds": list(self.machine.kinds or ()),
         }
 
     @contextmanager
@@ -86,7 +87,8 @@ def setup(
     elif channel not in CHANNELS:
         raise InputError(f"rig: channel = {channel!r}; expected one of {', '.join(CHANNELS)}.")
     _refuse(machine, hardware, robot, log, faults, limits, tool, seed)
-    machine = machine or machine_for(law.robot)
+    kinds = tuple(joint.kind for joint in law.robot.model.joints)
+    machine = replace(machine or machine_for(law.robot), kinds=kinds)
     refuse_joints(faults, machine.n)
     if hardware is not None:
         refuse_simulated(faults, OWN if channel != "lockstep" else ("disk full",))

@@ -25,6 +25,7 @@ from appell.control.rig.serve import summary
 from appell.control.rig.setup import Setup
 from appell.control.rig.signals import reason_of, terminable
 from appell.errors import InputError
+from appell.model.units import joined
 from appell.robot import Array, Robot
 
 Tell = Callable[[InputError], None]  # what made no sense, and why
@@ -48,14 +49,15 @@ class Hand:
         self.since: float | None = None  # when it began to pull
 
     def lead(self, q: Array, joint: int, by: float) -> None:
-        """On from where the joint was last wanted."""
+        """On from where the joint was last wanted, by degrees, or m if it slides."""
         if not 0 <= joint < self.machine.n:
             raise InputError(f"joint {joint + 1}: there are joints 1 to {self.machine.n}.")
         target = q.copy() if self.target is None else self.target.copy()
-        target[joint] += by
+        target[joint] += by / self.machine.units[joint].scale
         low, high = (np.asarray(x)[joint] for x in (self.machine.lower, self.machine.upper))
         if not low < target[joint] < high:
-            raise InputError(f"joint {joint + 1} goes from {low:.4g} to {high:.4g} rad.")
+            unit = self.machine.units[joint].position
+            raise InputError(f"joint {joint + 1} goes from {low:.4g} to {high:.4g} {unit}.")
         self.target = target
 
     def done(self, q: Array, now: float) -> bool:
@@ -68,8 +70,8 @@ class Hand:
 
 
 class Lesson:
-    """What is said while teaching: ``1 +10`` leads joint 1 on by 10 degrees, ``mark`` notes where
-    the arm is, ``end`` ends."""
+    """What is said while teaching: ``1 +10`` leads joint 1 on by 10 degrees, or m if
+    it slides, ``mark`` notes where the arm is, ``end`` ends."""
 
     def __init__(self, machine: Machine) -> None:
         self.hand, self.marks, self.over = Hand(machine), list[Array](), False
@@ -90,7 +92,7 @@ class Lesson:
                     f"{line.strip()!r}: expected a joint and degrees such as '1 +10', or 'mark', "
                     "or 'end'."
                 ) from None
-            self.hand.lead(q, int(joint) - 1, float(np.radians(by)))
+            self.hand.lead(q, int(joint) - 1, float(by))
 
 
 def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[Report, list[Array]]:
@@ -178,9 +180,10 @@ def poses(marks: list[Array], machine: Machine) -> tuple[Array, Array]:
     if not marks:
         raise InputError("no marks; expected two or more to move between.")
     if len(marks) == 1:
-        where = ",".join(f"{x:.3f}" for x in np.degrees(marks[0]))
+        where = ",".join(u.text(x, 3) for x, u in zip(marks[0], machine.units, strict=True))
         raise InputError(
-            f"one mark, at {where} degrees; expected two or more to move between. "
+            f"one mark, at {where} ({joined(u.shown for u in machine.units)}); expected two or "
+            "more to move between. "
             f"'appell control move --to {where}' goes there."
         )
     times = [0.0]
