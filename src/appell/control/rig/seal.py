@@ -1,25 +1,26 @@
-"""Records that only the two ends of a run can have written: a number, a record, and their HMAC.
+"""Records that only the two ends of a run can have written: a number, a record, and their MAC.
 
 Any process of the host can send to a socket on loopback. Both ends therefore hold a key of the run,
 which the parent draws and tells them over their standard input. A record travels as
 
     number, uint64, little-endian    from 1, one more for each record that is sent
     record
-    16 bytes                         the first half of HMAC-SHA-256(key, direction, number, record)
+    16 bytes                         BLAKE2b (RFC 7693) of number and record, with the key
 
-The direction is one byte: `C` for commands to the machine, `R` for readings from it. A record whose
-number is not above that of the last is refused, so one that was overheard cannot be sent again.
+BLAKE2b is personalised by `APLC` for commands to the machine and by `APLR` for readings from it. A
+record whose number is not above that of the last is refused, so one that was overheard cannot be
+sent again.
 """
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import struct
+from hashlib import blake2b
+from hmac import compare_digest
 
 _NUMBER = struct.Struct("<Q")
 _TAG = 16  # bytes
-EXTRA = _NUMBER.size + _TAG  # bytes more than the record
 
 
 def new_key() -> bytes:
@@ -31,7 +32,7 @@ class Seal:
 
     def __init__(self, key: bytes, *, machine: bool) -> None:
         self.key = key
-        self.outward, self.inward = (b"R", b"C") if machine else (b"C", b"R")
+        self.outward, self.inward = (b"APLR", b"APLC") if machine else (b"APLC", b"APLR")
         self.sent = self.last = 0
 
     def close(self, record: bytes) -> bytes:
@@ -43,9 +44,9 @@ class Seal:
     def open(self, data: bytes) -> bytes | None:
         """The record of the other end, or None where it is not: a stranger's, changed, or old."""
         content = data[:-_TAG]
-        if len(data) < EXTRA or not hmac.compare_digest(
-            self._tag(self.inward, content), data[-_TAG:]
-        ):
+        if len(data) < _NUMBER.size + _TAG:
+            return None
+        if not compare_digest(self._tag(self.inward, content), data[-_TAG:]):
             return None
         (number,) = _NUMBER.unpack_from(content)
         if number <= self.last:
@@ -54,4 +55,4 @@ class Seal:
         return content[_NUMBER.size :]
 
     def _tag(self, direction: bytes, content: bytes) -> bytes:
-        return hmac.digest(self.key, direction + content, "sha256")[:_TAG]
+        return blake2b(content, key=self.key, person=direction, digest_size=_TAG).digest()
