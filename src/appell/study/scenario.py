@@ -7,8 +7,6 @@ Whatever is left out keeps the value of the task in Valera et al. 2003, section 
 
 from __future__ import annotations
 
-import json
-import sys
 from difflib import get_close_matches
 from math import dist
 from pathlib import Path
@@ -18,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from appell.equations.spherical_wrist import BRANCHES
 from appell.errors import InputError
+from appell.model.settings_file import given, json_of, told
 
 Metres = Annotated[float, Field(ge=-1000, le=1000)]
 Degrees = Annotated[float, Field(ge=-360, le=360)]
@@ -58,31 +57,11 @@ class Scenario(BaseModel):
 def read_scenario(path: str | Path) -> Scenario:
     """The scenario in a .json file or, from Python 3.11 on, a .toml file."""
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"cannot read the scenario '{file}': {reason}.") from None
-    if file.suffix == ".toml":
-        text = json.dumps(_toml(file, text), default=str)
-    elif file.suffix != ".json":
-        raise InputError(f"'{file}': scenarios are read from .json and .toml files.")
+    text = json_of(file, "the scenario", InputError)
     try:
         return Scenario.model_validate_json(text)
     except ValidationError as problem:
-        faults = "\n".join(f"  {_fault(error)}" for error in problem.errors())
-        raise InputError(f"the scenario '{file}' cannot be run:\n{faults}") from None
-
-
-def _toml(file: Path, text: str) -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise InputError(f"'{file}' is not TOML: {problem}.") from None
-    raise InputError(f"'{file}': TOML is read from Python 3.11 on; write the scenario as .json.")
+        raise InputError(f"the scenario '{file}' cannot be run:\n{told(problem, _fault)}") from None
 
 
 def _fault(error: Any) -> str:
@@ -96,4 +75,4 @@ def _fault(error: Any) -> str:
     expected = error["msg"].removeprefix("Value error, ")
     if not where:
         return f"{expected}."
-    return f"{where} = {json.dumps(error['input'])}: {expected}."
+    return f"{where} = {given(error)}: {expected}."

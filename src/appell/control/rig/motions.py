@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.constraints.keep import load_arrays
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
 from appell.errors import InputError, reading
@@ -60,16 +61,13 @@ def write_motion(path: Path | str, t: Array, q: Array) -> None:
 
 
 def _from_npz(path: Path) -> tuple[Array, Array]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            t, q = file["t"], file["q"]
-            return t.astype(float, casting="same_kind"), q.astype(float, casting="same_kind")
-    except OSError:
-        raise
-    except Exception:  # there is no end of what a broken archive may raise
+    expected = "an npz file with arrays t and q of real numbers"
+    data = load_arrays(path, ("t", "q"), expected)
+    if any(x.dtype.kind not in "fiu" for x in data.values()):
         raise InputError(
-            f"{path}: expected an npz file with arrays t and q of real numbers."
-        ) from None
+            f"{path}: arrays of {data['t'].dtype} and {data['q'].dtype}; expected {expected}."
+        )
+    return data["t"].astype(float), data["q"].astype(float)
 
 
 def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
