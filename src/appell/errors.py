@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 _MOST = 4000  # characters of a message; names and values come from files of any size
+_LONG, _MANY = 100, 1000  # characters of a name, and names, that are compared with another
 
 
 def shorten(text: str, most: int = 200) -> str:
@@ -26,6 +29,15 @@ def quoted(value: Any) -> str:
         return shorten(_REPR.repr(value))
     except Exception:  # an object of any class, a whole number of too many digits
         return f"<{type(value).__name__}>"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant, if there is one. Comparing takes time, so long names and
+    many of them are passed over."""
+    if len(name) > _LONG:
+        return None
+    candidates = [x for x in islice(names, _MANY) if len(x) <= _LONG]
+    return next(iter(get_close_matches(name, candidates, n=1)), None)
 
 
 def printable(text: str) -> str:

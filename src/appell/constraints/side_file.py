@@ -19,7 +19,6 @@ blade = {link = "skate"}
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from appell.constraints.loops import Kind, Loop
 from appell.constraints.reduce import Constraint
 from appell.constraints.rolling import KnifeEdge, Rolling
 from appell.constraints.way import Place
-from appell.errors import AppellError, ModelError
+from appell.errors import AppellError, ModelError, nearest
 from appell.model.model import FREE
 from appell.model.settings_file import given, json_of, told
 from appell.robot import Robot
@@ -139,8 +138,8 @@ def _fault(error: Any) -> str:
     where = "".join(f"[{k + 1}]" if isinstance(k, int) else f".{k}" for k in error["loc"])[1:]
     if error["type"] == "extra_forbidden":
         keys = _keys(error["loc"][:-1])
-        near = get_close_matches(str(error["loc"][-1]), keys, n=1)
-        cure = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(keys)}."
+        near = nearest(str(error["loc"][-1]), keys)
+        cure = f"did you mean '{near}'?" if near else f"expected {', '.join(keys)}."
         return f"{where}: no such entry; {cure}"
     if error["type"] == "missing":
         return f"{where}: missing."

@@ -7,7 +7,6 @@ Whatever is left out keeps the value of the task in Valera et al. 2003, section 
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from math import dist
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from appell.equations.spherical_wrist import BRANCHES
-from appell.errors import InputError
+from appell.errors import InputError, nearest
 from appell.model.settings_file import given, json_of, told
 
 Metres = Annotated[float, Field(ge=-1000, le=1000)]
@@ -69,8 +68,8 @@ def _fault(error: Any) -> str:
     keys = list(Scenario.model_fields)
     where = "".join(f"[{k}]" if isinstance(k, int) else str(k) for k in error["loc"])
     if error["type"] == "extra_forbidden":
-        near = get_close_matches(where, keys, n=1)
-        cure = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(keys)}."
+        near = nearest(where, keys)
+        cure = f"did you mean '{near}'?" if near else f"expected {', '.join(keys)}."
         return f"{where}: no such entry; {cure}"
     expected = error["msg"].removeprefix("Value error, ")
     if not where:

@@ -12,7 +12,7 @@ import numpy as np
 from appell.constraints.keep import load_arrays
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
-from appell.errors import InputError, reading
+from appell.errors import InputError, quoted, reading
 from appell.robot import Array
 
 _TIMES = {"s": 1.0, "ms": 1e-3}
@@ -86,8 +86,8 @@ def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
         )
     for k, text in ((k, x) for k, row in enumerate(rows, 1) for x in row if not _number(x)):
         raise InputError(
-            f"{path}: row {k} of numbers holds {text!r}; expected rows t, q1, q2, ... of numbers "
-            "with commas between them."
+            f"{path}: row {k} of numbers holds {quoted(text)}; expected rows t, q1, q2, ... of "
+            "numbers with commas between them."
         )
     table = np.array([[float(x) for x in row] for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
@@ -109,8 +109,8 @@ def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequen
         units = _ANGLES if place else _TIMES
         if place not in missing or (unit and unit not in units) or k >= table.shape[1]:
             raise InputError(
-                f"{path}: column {text.strip()!r}; expected t [s] or [ms], and a column for each "
-                f"of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
+                f"{path}: column {quoted(text.strip())}; expected t [s] or [ms], and a column for "
+                f"each of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
                 "each once."
             )
         ordered[:, place] = table[:, k] * units.get(unit, 1.0)
