@@ -78,8 +78,8 @@ def _to_and_fro(once: float, times: int, channel: str, log: Path | None) -> Setu
 
 @control.command()
 def campaign(
-    faults: Annotated[int, typer.Option(min=1, help="How many.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Which.")] = 0,
+    faults: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Which.")] = 0,
     output: Annotated[
         Path | None, typer.Option(help="A file of outcomes; what it holds is not done again.")
     ] = None,

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -314,6 +315,11 @@ def _told(path: Path | str, told: dict[str, str]) -> tuple[int, dict[str, Any]]:
         metadata = {k: json.loads(v) for k, v in told.items() if k != "joints"}
     except (KeyError, ValueError, RecursionError):
         raise InputError(f"{path}: an MCAP file, but no log of appell control.") from None
+    period = metadata.get("period", 0.001)
+    if type(period) not in (int, float) or not 0 < period < inf:
+        raise InputError(
+            f"{path}: a period of {quoted(period)}; expected that of a log of appell control, in s."
+        )
     if not 1 <= n <= MOST_JOINTS:
         raise InputError(
             f"{path}: a log of {quoted(n)} joints; expected one of appell control, with 1 to "

@@ -110,8 +110,8 @@ def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequen
         if place not in missing or (unit and unit not in units) or k >= table.shape[1]:
             raise InputError(
                 f"{path}: column {quoted(text.strip())}; expected t [s] or [ms], and a column for "
-                f"each of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
-                "each once."
+                f"each of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or "
+                "[deg], each once."
             )
         ordered[:, place] = table[:, k] * units.get(unit, 1.0)
         missing.discard(place)
