@@ -39,20 +39,19 @@ _UNPACKED, _SMALL = 100, 2**28  # times the file's size; bytes that any file may
 
 
 def load_arrays(
-    path: str | os.PathLike[str], names: Iterable[str], expected: str, largest: float | None = None
+    path: str | os.PathLike[str], names: Iterable[str], expected: str
 ) -> dict[str, Any]:
     """The arrays of these names in an .npz file that may be damaged, or made to do harm: nothing is
-    unpacked before its size is known. ``expected`` tells errors what the file should be;
-    ``largest`` is how many bytes it may unpack to."""
+    unpacked before its size is known. ``expected`` tells errors what the file should be."""
     try:
         with ZipFile(path) as archive:
             members = {name: archive.getinfo(f"{name}.npy") for name in names}
             size = sum(info.file_size for info in members.values())
-            usual = max(_SMALL, _UNPACKED * Path(path).stat().st_size)
-            if size > (usual if largest is None else largest):
+            most = max(_SMALL, _UNPACKED * Path(path).stat().st_size)
+            if size > most:
                 raise InputError(
-                    f"{path}: it unpacks to {size} bytes; expected {expected}, of at most "
-                    f"{usual if largest is None else largest:.0f}."
+                    f"{path}: it unpacks to {size} bytes; expected {expected}, of at most {most}. "
+                    "If you trust it, unpack it first: np.savez(new, **np.load(old))."
                 )
             return {name: _array(archive, info) for name, info in members.items()}
     except (AppellError, OSError):

@@ -63,6 +63,8 @@ def _csv(file: Path) -> dict[str, Array]:
                 numbers = np.array([*_lines(file, names, rows)], dtype=float)
     except UnicodeDecodeError:
         raise InputError(f"{file}: not a text in UTF-8; expected lines of numbers.") from None
+    except csv.Error as problem:
+        raise InputError(f"{file}: not a CSV file ({problem}).") from None
     return dict(zip(names, numbers.reshape(-1, len(names)).T, strict=True))
 
 

@@ -116,11 +116,11 @@ class Run:
         return picture(t, *self(t), self.t, energies, marks)
 
 
-def load_run(path: str | os.PathLike[str], *, largest: float | None = None) -> Run:
-    """A run that :meth:`Run.save` wrote. A file that unpacks to far more than its size is refused;
-    ``largest`` says how many bytes it may unpack to, if it is to be trusted."""
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """A run that :meth:`Run.save` wrote. Files that are damaged, or unpack to far more than their
+    size, are refused."""
     with reading(path, _EXPECTED):
-        data = load_arrays(path, (*_SHAPES, "facts"), _EXPECTED, largest)
+        data = load_arrays(path, (*_SHAPES, "facts"), _EXPECTED)
     try:
         facts = json.loads(str(data.pop("facts").astype(str).reshape(())))
         _refuse_shapes(data, len(facts["contacts"]))
