@@ -139,12 +139,14 @@ def test_more_states_than_there_is_time_for_are_refused(command, robot):
     "arguments",
     [
         "control campaign --seed -1",
+        "control move --to 0,-45,60,0,30,0 --fault hot@9,joint=" + "9" * 5000,
         "control campaign --faults 99999999999999999999",
         "identify excite two_link --harmonics 99999999999",
         "identify excite two_link --starts 99999999999",
         "identify excite two_link --duration 1e300",
         "identify excite two_link --duration 1e8 --rate 1e5",
     ],
+    ids=lambda text: text[:50],
 )
 def test_numbers_beyond_all_measure_are_refused(command, tmp_path, arguments):
     result = command(*arguments.split())

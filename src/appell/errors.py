@@ -75,9 +75,9 @@ def reading(path: str | os.PathLike[str], expected: str = "") -> Iterator[None]:
     wanted = f"; expected {expected}" if expected else ""
     if "\0" in str(path):
         raise InputError(f"{quoted(str(path))}: no file has such a name{wanted}.")
-    if Path(path).is_dir():
-        raise InputError(f"{path}: this is a folder; expected {expected or 'a file'}.")
     try:
+        if Path(path).is_dir():
+            raise InputError(f"{path}: this is a folder; expected {expected or 'a file'}.")
         yield
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file{wanted}.") from None

@@ -42,15 +42,15 @@ def parse(path: Path, root: str) -> Element:
 
 
 def _bytes(path: Path) -> bytes:
-    if not path.is_file():
-        given = "this is a folder" if path.is_dir() else "there is no such file"
-        raise ModelError(f"{path}: {given}; give the path of a robot's file.")
-    size = path.stat().st_size
-    if not 0 < size <= _LARGEST:
-        raise ModelError(
-            f"{path}: the file has {size} bytes; a robot's has some, and at most {_LARGEST}."
-        )
     try:
+        if "\0" in str(path) or not path.is_file():
+            given = "this is a folder" if path.is_dir() else "there is no such file"
+            raise ModelError(f"{path}: {given}; give the path of a robot's file.")
+        size = path.stat().st_size
+        if not 0 < size <= _LARGEST:
+            raise ModelError(
+                f"{path}: the file has {size} bytes; a robot's has some, and at most {_LARGEST}."
+            )
         return path.read_bytes()
     except OSError as problem:
         raise ModelError(f"{path}: the file cannot be read: {problem.strerror}.") from None

@@ -23,8 +23,10 @@ def json_of(file: Path, what: str, error: type[AppellError]) -> str:
     try:
         with file.open("rb") as opened:
             text = opened.read(_LARGEST + 1).decode()
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+    except UnicodeDecodeError:
+        raise error(f"cannot read {what} '{file}': it is not UTF-8 text.") from None
+    except (OSError, ValueError) as problem:  # ValueError: a name with a zero byte
+        reason = getattr(problem, "strerror", None) or problem
         raise error(f"cannot read {what} '{file}': {reason}.") from None
     if len(text) > _LARGEST:
         raise error(f"cannot read {what} '{file}': expected at most {_LARGEST} bytes.")
