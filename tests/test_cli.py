@@ -198,3 +198,55 @@ def test_a_warning_is_one_line(command):
         )  # fmt: skip
     assert result.stderr.startswith("warning: ComputedTorque: kv does not damp errors of joint1")
     assert ".py" not in result.stderr
+
+
+@pytest.mark.parametrize("robot", ["two_link", "five_bar", "agile_wrist"])
+def test_more_states_than_there_is_time_for_are_refused(command, robot):
+    result = command("check", robot, "--states", 99999999999)
+    assert refused(result, "states=99999999999", "1 to 1000000")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "control campaign --seed -1",
+        "control move --to 0,-45,60,0,30,0 --fault hot@9,joint=" + "9" * 5000,
+        "control campaign --faults 99999999999999999999",
+        "identify excite two_link --harmonics 99999999999",
+        "identify excite two_link --starts 99999999999",
+        "identify excite two_link --duration 1e300",
+        "identify excite two_link --duration 1e8 --rate 1e5",
+    ],
+    ids=lambda text: text[:50],
+)
+def test_numbers_beyond_all_measure_are_refused(command, tmp_path, arguments):
+    result = command(*arguments.split())
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lack_of_memory_is_told(command, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("appell.robot.Robot.selfcheck", full)
+    assert refused(command("check", "two_link"), "not enough memory", "ask for less")
+
+
+def test_names_that_are_not_utf_8_are_printed_with_escapes(tmp_path):
+    """As bytes: what a terminal or a pipe in strict UTF-8 is given."""
+    name = os.fsdecode(b"caf\xe9")
+    environment = {**os.environ, "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
+    for arguments, status in (
+        (["export", "two_link", "gravity", "--output", name], 0),
+        (["check", f"{name}.urdf"], 2),
+        (["run", f"{name}.toml"], 2),
+    ):
+        result = subprocess.run(
+            [sys.executable, "-m", "appell", *arguments],
+            capture_output=True, cwd=tmp_path, env=environment, check=False,
+        )  # fmt: skip
+        assert result.returncode == status, result.stderr
+        assert rb"caf\udce9" in result.stdout + result.stderr
+        assert b"Traceback" not in result.stderr

@@ -2,13 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import reprlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
+from typing import Any
+
+_MOST = 4000  # characters of a message; names and values come from files of any size
+_LONG, _MANY = 100, 1000  # characters of a name, and names, that are compared with another
+
+
+def shorten(text: str, most: int = 200) -> str:
+    """The text, without its middle where it is longer than that."""
+    if len(text) <= most:
+        return text
+    end = most // 3
+    return f"{text[: most - end - 5]} ... {text[-end:]}"
+
+
+def quoted(value: Any) -> str:
+    """The repr of a value that came from outside, of bounded length however large the value is."""
+    try:
+        return shorten(_REPR.repr(value))
+    except Exception:  # an object of any class, a whole number of too many digits
+        return f"<{type(value).__name__}>"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant, if there is one. Comparing takes time, so long names and
+    many of them are passed over."""
+    if len(name) > _LONG:
+        return None
+    candidates = [x for x in islice(names, _MANY) if len(x) <= _LONG]
+    return next(iter(get_close_matches(name, candidates, n=1)), None)
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what no encoding has, such as a file name that is not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 120
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = _REPR.maxarray = 12
 
 
 class AppellError(Exception):
-    """Anything Appell refuses to do."""
+    """Anything Appell refuses to do. Its message can be printed, and is never longer than a page:
+    its beginning says what was given, and its end the cure."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(
+            *(shorten(printable(x), _MOST) if isinstance(x, str) else x for x in arguments)
+        )
 
 
 class ModelError(AppellError, ValueError):
@@ -20,13 +69,19 @@ class InputError(AppellError, ValueError):
 
 
 @contextmanager
-def reading(path: Path | str) -> Iterator[None]:
-    """What the system says against reading a file, as an InputError."""
-    if Path(path).is_dir():
-        raise InputError(f"{path}: this is a folder; expected a file.")
+def reading(path: str | os.PathLike[str], expected: str = "") -> Iterator[None]:
+    """What the system says against reading a file, as an InputError; ``expected`` is what the file
+    should be."""
+    wanted = f"; expected {expected}" if expected else ""
+    if "\0" in str(path):
+        raise InputError(f"{quoted(str(path))}: no file has such a name{wanted}.")
     try:
+        if Path(path).is_dir():
+            raise InputError(f"{path}: this is a folder; expected {expected or 'a file'}.")
         yield
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
+        raise InputError(f"{path}: there is no such file{wanted}.") from None
     except OSError as problem:
-        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}.") from None
+        raise InputError(
+            f"{path}: cannot be read: {problem.strerror or problem}{wanted}."
+        ) from None

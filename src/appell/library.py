@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from appell.errors import ModelError
+from appell.errors import ModelError, nearest
 from appell.model.library import ROBOTS, WRISTS
 from appell.robot import Robot
 
@@ -56,8 +55,8 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Robot | AgileWrist:
         return close_by_file(tree, loops)
     if suffix:
         raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
-    near = get_close_matches(name.lower(), [*ROBOTS, *WRISTS, *CLOSED], n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    near = nearest(name.lower(), [*ROBOTS, *WRISTS, *CLOSED])
+    hint = f" Did you mean '{near}'?" if near else ""
     raise ModelError(
         f"no robot '{name}' in the library ({', '.join([*ROBOTS, *WRISTS, *CLOSED])}), and it is "
         f"no path of a .urdf file.{hint}"

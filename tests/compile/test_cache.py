@@ -177,6 +177,105 @@ def test_the_longest_unused_code_makes_room(folder, monkeypatch):
     assert 0 < kept <= 30_000
 
 
+def dated(path: Path, content: bytes = b"x" * 1000) -> Path:
+    """A file that has not been used for a long time: the first to go, if it were the cache's."""
+    path.write_bytes(content)
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["notes.txt", ".new-chapter", ".new-draft.txt", "ab" * 32, "AB" * 32 + ".appell-kernel"],
+)
+def test_files_of_others_neither_make_room_nor_are_cleared(folder, monkeypatch, name):
+    folder.mkdir(mode=0o700)
+    other = dated(folder / name)
+    monkeypatch.setattr(cache, "_ROOM", 1)
+    torque()
+    assert [f.name for f in folder.iterdir()] == [name]  # the cache's own file has gone
+    monkeypatch.setattr(cache, "_ROOM", 10**9)
+    torque()
+    assert len(list(folder.iterdir())) == 2
+    cache.clear()
+    assert [f.name for f in folder.iterdir()] == [name]
+    assert other.read_bytes() == b"x" * 1000
+
+
+def test_room_is_counted_without_the_files_of_others(folder, monkeypatch):
+    folder.mkdir(mode=0o700)
+    (folder / "data.bin").write_bytes(bytes(200_000))
+    monkeypatch.setattr(cache, "_ROOM", 100_000)
+    torque()
+    assert torque()[1]
+
+
+def test_scratch_files_of_killed_processes_are_cleared(folder):
+    folder.mkdir(mode=0o700)
+    dated(folder / ".new-abc_1234.appell-kernel")
+    cache.clear()
+    assert not list(folder.iterdir())
+
+
+def obstacle(kind: str, path: Path, outside: Path) -> None:
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link":
+            path.symlink_to(outside)
+        case "dangling link":
+            path.symlink_to(outside.with_name("missing"))
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "dangling link"])
+def test_what_is_no_file_is_not_followed_waited_for_or_removed(folder, tmp_path, monkeypatch, kind):
+    """A FIFO has no writer here: whoever opens it as a file waits for ever."""
+    expected, _ = torque()
+    (kernel,) = folder.iterdir()
+    outside = tmp_path / "outside"
+    kernel.rename(outside)
+    content = outside.read_bytes()
+    obstacle(kind, kernel, outside)
+    before = kernel.lstat()
+    monkeypatch.setattr(cache, "_ROOM", 1)
+    for _ in range(2):
+        with pytest.warns(cache.CacheWarning, match="compiled code"):
+            result, cached = torque()
+        assert not cached
+        np.testing.assert_array_equal(result, expected)
+    cache.clear()
+    after = kernel.lstat()
+    assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+    assert list(folder.iterdir()) == [kernel]
+    assert outside.read_bytes() == content
+
+
+def test_a_tilde_is_the_users_home(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("APPELL_CACHE", "~/x")
+    cache.folder.cache_clear()
+    assert cache.folder() == tmp_path / "home" / "x"
+    assert not (tmp_path / "~").exists()
+    cache.folder.cache_clear()
+
+
+@pytest.mark.parametrize("chosen", ["relative/caches", "", "."])
+def test_a_relative_xdg_cache_home_is_ignored(monkeypatch, tmp_path, chosen):
+    """As the XDG Base Directory Specification says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", chosen)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("APPELL_CACHE")
+    cache.folder.cache_clear()
+    assert cache.folder() == tmp_path / "home" / ".cache" / "appell" / "kernels"
+    assert [f.name for f in tmp_path.iterdir()] == ["home"]
+    cache.folder.cache_clear()
+
+
 def test_processes_that_compile_at_once_do_not_disturb_each_other(folder):
     script = (
         "import appell, numpy as np\n"

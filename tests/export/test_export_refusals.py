@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from appell import export
 from appell.compile.kernel import Kernel
 from appell.compile.record import record
 from appell.export import subject
+from appell.export.folder import MANIFEST
 from tests.export.compiled_c import STRICT, gcc
 
 
@@ -70,12 +72,81 @@ def test_files_that_are_called_as_ours_but_are_not_are_refused(tmp_path):
     assert (tmp_path / "README.md").read_text() == "# My robot\n"
 
 
+NAME = "two_link_inverse_dynamics"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [f"{NAME}.c", f"{NAME}.h", f"{NAME}_test.c", "Makefile", "README.md", f"{NAME}.o", "robot.c"],
+)
+def test_hand_written_files_are_refused_whatever_they_are_called(tmp_path, name):
+    """Even with the very first lines of a generated one: here, all but its last letters."""
+    export.c(two_link(), tmp_path / "model")
+    export.object(two_link(), tmp_path / "model", target="x86-64")
+    model = tmp_path / "model" / name
+    mine = model.read_bytes()[:-3] + b"//\n" if model.exists() else b"int main(void);\n"
+    for write in (export.c, partial(export.object, target="x86-64")):
+        place = tmp_path / "mine"
+        place.mkdir(exist_ok=True)
+        (place / name).write_bytes(mine)
+        with pytest.raises(appell.InputError, match=r"other files \(.*give a new or empty folder"):
+            write(two_link(), place)
+        assert [path.name for path in place.iterdir()] == [name]
+        assert (place / name).read_bytes() == mine
+
+
 def test_an_export_may_be_repeated(tmp_path):
-    made = export.c(two_link(), tmp_path)
+    made = export.c(two_link(), tmp_path, seed=1)
     (tmp_path / f"{made.name}_test").write_text("what make test leaves")
-    before = made.files[1].read_text()
-    made.files[1].write_text("changed")
-    assert export.c(two_link(), tmp_path).files[1].read_text() == before
+    before = made.files[2].read_text()
+    made.files[0].unlink()
+    assert export.c(two_link(), tmp_path).files[2].read_text() != before
+    assert export.c(two_link(), tmp_path, seed=1).files[2].read_text() == before
+    assert made.files[0].exists()
+    export.object(two_link(), tmp_path, target="x86-64")
+    export.object(two_link(), tmp_path, target="aarch64")
+    export.c(two_link(), tmp_path)
+
+
+@pytest.mark.parametrize("end", [".c", ".h", ".o", "_test.c"])
+def test_an_exported_file_that_was_changed_by_hand_is_not_replaced(tmp_path, end):
+    export.c(two_link(), tmp_path)
+    export.object(two_link(), tmp_path, target="x86-64")
+    path = tmp_path / f"{NAME}{end}"
+    path.write_bytes(path.read_bytes() + b"\n")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(appell.InputError, match=rf"changed after.*{NAME}{end}"):
+        export.object(two_link(), tmp_path, target="aarch64")
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", f'{{"function": "{NAME}", "files": 3}}', "[" * 10**4, "x" * 10**6],
+)
+def test_a_list_that_is_no_export_s_is_refused(tmp_path, content):
+    (tmp_path / MANIFEST).write_text(content)
+    with pytest.raises(appell.InputError, match="is not the list of an export") as refusal:
+        export.c(two_link(), tmp_path)
+    assert len(str(refusal.value)) < 1000
+    assert [path.name for path in tmp_path.iterdir()] == [MANIFEST]
+
+
+def test_links_are_not_written_through(tmp_path):
+    place = tmp_path / "place"
+    export.c(two_link(), place)
+    source, elsewhere = place / f"{NAME}.c", tmp_path / "elsewhere.c"
+    source.rename(elsewhere)
+    source.symlink_to(elsewhere)
+    with pytest.raises(appell.InputError, match="changed after"):
+        export.c(two_link(), place, seed=1)
+    assert source.is_symlink()
+
+
+def test_two_functions_do_not_share_a_folder(tmp_path):
+    export.c(two_link(), tmp_path, name="one")
+    with pytest.raises(appell.InputError, match="a folder of its own"):
+        export.c(two_link(), tmp_path, name="one_more")
 
 
 @pytest.mark.parametrize("existed", [True, False])
@@ -105,7 +176,7 @@ def test_an_older_export_survives_a_full_disk(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         export.c(two_link(), tmp_path, seed=1)
     assert [path.read_bytes() for path in made.files] == before
-    assert len(list(tmp_path.iterdir())) == len(before)
+    assert len(list(tmp_path.iterdir())) == len(before) + 1  # the manifest
 
 
 def test_a_robot_may_be_called_anything(tmp_path):

@@ -405,3 +405,17 @@ def test_a_soak_shows_how_late_cycles_were_and_what_the_machine_allows(command, 
     empty = re.search(r"Of a loop that does nothing, for .* s before it: ([\d.]+) %", result.output)
     assert 0 <= float(empty[1]) <= 100
     assert "complete" in result.output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff" * 100, b"[" * 10**5, b"{}", b'{"seed": 0}\n{"number": []}\n\xff\n' + b"[" * 10**5],
+    ids=["bytes", "nested", "empty", "lines of others"],
+)
+def test_a_file_that_holds_other_things_than_outcomes(command, tmp_path, content):
+    """Its first line tells; lines that are no outcomes do not count."""
+    (tmp_path / "out.json").write_bytes(content)
+    result = command("campaign", "--faults", 1, "--output", "out.json")
+    assert result.exit_code == (2 if b"seed" not in content else 0), result.output
+    assert isinstance(result.exception, SystemExit | None)
+    assert (tmp_path / "out.json").read_bytes().startswith(content)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +22,10 @@ import pytest
 from rigs import PUMA, START, law
 
 from appell.control import quintic
-from appell.control.rig import Fault, Limits, State, run, running
+from appell.control.rig import Fault, Limits, State, memory, run, running
 from appell.control.rig.controller import Phase
-from appell.control.rig.running import _memory, start
+from appell.control.rig.protocol import Command, Order, command_bytes
+from appell.control.rig.running import start
 from appell.control.rig.setup import setup
 from appell.control.rig.signals import STATUS
 from appell.errors import AppellError
@@ -183,6 +186,34 @@ def test_a_frozen_controller_is_noticed():
     assert not report.log.complete
 
 
+def test_another_process_of_the_host_cannot_take_the_machine_over(monkeypatch):
+    """It knows the port, and sends what the controller would send, only later and more of it."""
+    addresses, listen = [], running._ready
+
+    def overheard(*arguments):
+        said = listen(*arguments)
+        addresses.append(said.get("address"))
+        return said
+
+    monkeypatch.setattr(running, "_ready", overheard)
+    order = Order.ENABLE | Order.RELEASE
+    forged = command_bytes(Command(10**9, 0, order, np.full(6, 4000)))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as intruder, start(ready("udp")) as rig:
+        intruder.setblocking(False)
+
+        def intrude(_):
+            with suppress(BlockingIOError):
+                for data in (forged, bytes(8) + forged + bytes(16)):
+                    intruder.sendto(data, tuple(addresses[0]))
+
+        intrude(None)
+        report = rig.wait(intrude)
+        with pytest.raises(BlockingIOError):  # it was not answered
+            intruder.recv(2048)
+    assert report.state is State.STOP, report.reason
+    assert report.plant["safe"]
+
+
 PARENT = """
 import sys
 sys.path.insert(0, {tests!r})
@@ -216,16 +247,15 @@ def test_a_terminated_parent_stops_the_arm_and_leaves_nothing():
 
 
 def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
-    if _memory() is None:
-        pytest.skip("no folder that is memory")
     parent, folder = parent_of_a_run()
-    monkeypatch.setattr("appell.control.rig.running._STALE", -1.0)
-    _memory()
+    monkeypatch.setattr(memory, "_STALE", -1.0)
+    monkeypatch.setattr(memory, "_SHARED", str(folder.parent))  # where no folder is memory
+    memory.sweep()
     assert folder.is_dir()  # it is in use
     parent.kill()
     parent.communicate()
     for _ in range(300):  # its children may still be at work, until their watchdogs strike
-        _memory()
+        memory.sweep()
         if not folder.exists():
             return
         time.sleep(0.1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from appell.control.rig.channels import Remote, SharedMemory, Slot, Udp, mapped
 from appell.control.rig.protocol import (
     Command,
     Hardware,
+    Order,
     Reading,
     command_bytes,
     command_of,
@@ -20,6 +23,9 @@ from appell.control.rig.protocol import (
     reading_size,
     safe,
 )
+from appell.control.rig.seal import Seal, new_key
+
+KEY = new_key()
 
 whole = st.integers(0, 2**63 - 1)
 counts = st.integers(-(2**31), 2**31 - 1)
@@ -112,8 +118,8 @@ def some(cycle, n=6):
 def ends(request, tmp_path):
     """A machine's end of a channel, and the controller's."""
     if request.param == "udp":
-        machine = Udp(6)
-        remote = Remote(Udp(6, machine.address), 6)
+        machine = Udp(KEY)
+        remote = Remote(Udp(KEY, machine.address), 6)
     else:
         machine = SharedMemory(tmp_path / "x", 6, machine=True)
         remote = Remote(SharedMemory(tmp_path / "x", 6), 6)
@@ -147,23 +153,76 @@ def test_a_channel_refuses_what_is_damaged_or_old(ends):
     assert remote.refused == 3
 
 
-def test_a_stranger_is_not_answered():
-    machine = Udp(6)
-    remote, stranger = Remote(Udp(6, machine.address), 6), Udp(6, machine.address)
-    remote.write(safe(1, 0, 6))
-    assert machine.receive(1.0)
-    stranger.send(b"hello")
-    assert not machine.receive(0.05)
+def enabled(cycle):
+    return Command(cycle, 0, Order.ENABLE | Order.RELEASE, np.full(6, 4000))
+
+
+def test_a_stranger_is_neither_obeyed_nor_answered():
+    """Whoever has the port but not the key: before the controller is there, and after it is."""
+    machine = Udp(KEY)
+    remote, stranger = Remote(Udp(KEY, machine.address), 6), Udp(new_key(), machine.address)
+    plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def intrude():
+        forged = command_bytes(enabled(10**9))
+        for data in (b"hello", forged, bytes(8) + forged + bytes(16)):
+            plain.sendto(data, machine.address)
+        stranger.send(command_bytes(enabled(10**9)))
+        return machine.receive(0.05)
+
+    assert not intrude()
     machine.send(reading_bytes(some(1)))
-    assert remote.read(1.0).cycle == 1
+    remote.write(safe(1, 0, 6))
+    assert machine.receive(1.0) == [command_bytes(safe(1, 0, 6))]
+    assert not intrude()
+    machine.send(reading_bytes(some(2)))
+    assert remote.read(1.0).cycle == 2
     assert not stranger.receive(0.05)
-    for end in (machine, remote, stranger):
+    plain.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        plain.recv(2048)
+    for end in (machine, remote, stranger, plain):
         end.close()
 
 
+def test_a_machine_hears_no_other_address_even_with_the_key():
+    machine = Udp(KEY)
+    first, second = Udp(KEY, machine.address), Udp(KEY, machine.address)
+    first.send(b"one")
+    assert machine.receive(1.0) == [b"one"]
+    second.seal.sent = 100
+    second.send(b"another")
+    first.send(b"two")
+    assert machine.receive(1.0) == [b"two"]
+    for end in (machine, first, second):
+        end.close()
+
+
+def test_what_was_overheard_cannot_be_sent_again():
+    """Not even a RESET, which a machine obeys whatever its cycle is."""
+    controller, machine = Seal(KEY, machine=False), Seal(KEY, machine=True)
+    reset = command_bytes(Command(1, 0, Order.RESET, np.full(6, 2048)))
+    first, second = controller.close(reset), controller.close(reset)
+    assert machine.open(first) == reset
+    assert machine.open(first) is None
+    assert machine.open(second) == reset
+    assert machine.open(first) is None
+    assert controller.open(second) is None  # thrown back to its sender
+    assert controller.open(machine.close(b"a reading")) == b"a reading"
+
+
+@given(st.binary(max_size=200), st.integers(0, 10**6), st.integers(1, 255))
+def test_a_sealed_record_that_is_changed_or_cut_is_refused(record, at, flip):
+    controller, machine = Seal(KEY, machine=False), Seal(KEY, machine=True)
+    data = bytearray(controller.close(record))
+    cut, longer = bytes(data[: at % len(data)]), bytes(data) + b"x"
+    data[at % len(data)] ^= flip
+    assert [machine.open(x) for x in (bytes(data), cut, longer)] == [None] * 3
+
+
 def test_nobody_at_the_other_end_is_no_error():
-    machine = Udp(6)
-    remote = Remote(Udp(6, machine.address), 6)
+    machine = Udp(KEY)
+    remote = Remote(Udp(KEY, machine.address), 6)
     machine.close()
     for k in range(1, 4):
         remote.write(safe(k, 0, 6))

@@ -295,3 +295,29 @@ def test_misuse_is_answered_with_a_cure(robot, misuse, message):
         misuse(robot, np.zeros(6))
     with pytest.raises(appell.ModelError, match="expected numbers"):
         robot.with_payload("heavy")
+
+
+def test_many_states_are_checked_a_few_at_a_time(monkeypatch):
+    """Memory does not grow with them, and the worst error of all is told."""
+    robot, sizes = appell.load("two_link"), []
+    regressor = type(robot).regressor
+
+    def seen(self, q, *more):
+        sizes.append(len(q))
+        return regressor(self, q, *more)
+
+    monkeypatch.setattr(type(robot), "regressor", seen)
+    many = robot.selfcheck(states=250, seed=3)
+    assert sizes == [100, 100, 50]
+    few = robot.selfcheck(states=100, seed=3)
+    for worst, first in zip(many, few, strict=True):
+        assert worst.law == first.law
+        assert worst.error >= first.error
+
+
+def test_a_law_that_gives_no_number_in_one_block_has_failed():
+    from appell.selfcheck import Check, in_blocks
+
+    errors = iter([1e-3, np.nan, 0.0])
+    [check] = in_blocks(lambda *_: [Check("law", next(errors), 1.0)], 300, 0)
+    assert not check.passed

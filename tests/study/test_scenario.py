@@ -64,7 +64,7 @@ def test_errors_name_the_entry_the_value_and_the_cure(tmp_path, content, message
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         read_scenario(tmp_path / "none.json")
-    with pytest.raises(InputError, match=r"\.json and \.toml"):
+    with pytest.raises(InputError, match=r"\.toml and \.json"):
         read_scenario(written(tmp_path, "speed: 1", "task.yaml"))
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import warnings
 from typing import Annotated, Any
 
@@ -16,6 +18,7 @@ class _Commands(TyperGroup):
     """Shows what Appell or the system refuses as one message, with exit status 2."""
 
     def invoke(self, ctx: Any) -> Any:
+        _print_any_name()
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
@@ -26,6 +29,16 @@ class _Commands(TyperGroup):
             typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
             typer.echo(problem, err=True)
             raise typer.Exit(2) from None
+        except MemoryError:
+            typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
+            typer.echo("there is not enough memory for so much; ask for less.", err=True)
+            raise typer.Exit(2) from None
+
+
+def _print_any_name() -> None:
+    """Let the output escape what it cannot encode, such as names of files that are not UTF-8."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _show_warning(message: Warning | str, *_where: Any, **_line: Any) -> None:

@@ -80,8 +80,8 @@ def _to_and_fro(once: float, times: int, channel: str | None, log: Path | None) 
 
 @control.command()
 def campaign(
-    faults: Annotated[int, typer.Option(min=1, help="How many.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Which.")] = 0,
+    faults: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Which.")] = 0,
     output: Annotated[
         Path | None, typer.Option(help="A file of outcomes; what it holds is not done again.")
     ] = None,
@@ -113,17 +113,17 @@ def campaign(
 
 def _known(output: Path | None, seed: int) -> dict[int, Outcome]:
     from appell.control.rig import campaign as trials
-    from appell.errors import InputError
+    from appell.errors import InputError, quoted
 
     if output is None or not output.exists() or not output.stat().st_size:
         return {}
-    first = output.read_text().partition("\n")[0]
+    first = output.read_text(errors="replace").partition("\n")[0]
     try:
         other = json.loads(first)["seed"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{output}: not a file of outcomes.") from None
     if other != seed:
-        raise InputError(f"{output}: its outcomes are those of --seed {other}, not {seed}.")
+        raise InputError(f"{output}: its outcomes are those of --seed {quoted(other)}, not {seed}.")
     return trials.outcomes_in(output)
 
 

@@ -27,6 +27,7 @@ Output = Annotated[
 ]
 Friction = Annotated[bool, typer.Option(help="With viscous and Coulomb friction.")]
 
+_SAMPLES = 1e7  # of a motion in a file
 _CURE = (
     "Do not use the files written. Record longer and livelier motion (appell identify excite), "
     "check the units (--unit t=ms), and give --friction if joints rub."
@@ -56,11 +57,12 @@ def excite(
     rate: Annotated[
         float, typer.Option(min=1, max=1e5, help="Samples a second in the file.")
     ] = 500.0,
-    starts: Annotated[int, typer.Option(min=1, help="How often the search begins.")] = 3,
+    starts: Annotated[int, typer.Option(min=1, max=10_000, help="Searches begun.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Which random motions.")] = 0,
 ) -> None:
     """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
     from appell import identify as identification
+    from appell.errors import InputError
     from appell.identify.checks import named, refuse_no_tree
     from appell.identify.excitation import CRITERIA, KINDS
     from appell.library import load
@@ -71,6 +73,11 @@ def excite(
     require_matplotlib()
     arm = load(robot)
     refuse_no_tree(f"excite {robot}", arm)
+    if not duration * rate <= _SAMPLES:
+        raise InputError(
+            f"--duration {duration:g} --rate {rate:g}: {duration * rate:.3g} samples; expected at "
+            f"most {_SAMPLES:g}."
+        )
     limits = _limits(arm, position, speed, torque, rig)
     output = new_folder(output)  # now, and not after all is computed
     with _unless_empty(output), _Searching() as progress:

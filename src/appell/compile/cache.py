@@ -4,6 +4,9 @@ A file's name is the hash of everything its code depends on; its first line is t
 hash of the rest, so damage is seen and the code made anew. Files appear whole, by
 renaming. Nothing here is needed for a right answer: a full disk, a read-only home
 or a folder that others can write to only cost the time to compile.
+
+The folder may hold other things, too. Only regular files of this user with a name of
+the cache's own form are read, replaced or removed; links are never followed.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import stat
 import sys
 import warnings
@@ -20,6 +24,15 @@ from pathlib import Path
 from typing import Any
 
 _ROOM = 512 * 2**20  # bytes kept before the longest unused files go
+_SUFFIX, _SCRATCH = ".appell-kernel", ".new-"
+_NAME = re.compile(rf"([0-9a-f]{{64}}|{re.escape(_SCRATCH)}\w+){re.escape(_SUFFIX)}", re.ASCII)
+_READ = (  # never through a link, and without waiting for whoever writes to a pipe
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 class CacheWarning(UserWarning):
@@ -33,7 +46,11 @@ def folder() -> Path | None:
     if chosen and chosen.lower() == "off":
         return None
     try:
-        place = Path(chosen).resolve() if chosen else _users_caches() / "appell" / "kernels"
+        place = (
+            Path(chosen).expanduser().resolve()
+            if chosen
+            else _users_caches() / "appell" / "kernels"
+        )
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_shared(place)
     except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home
@@ -68,11 +85,9 @@ def fetch(name: str) -> tuple[dict[str, Any], bytes] | None:
     place = folder()
     if place is None:
         return None
-    path = place / name
+    path = _path(place, name)
     try:
-        with path.open("rb") as file:
-            _refuse_foreign(os.fstat(file.fileno()), path)
-            digest, _, content = file.read().partition(b"\n")
+        digest, _, content = _read(path).partition(b"\n")
     except FileNotFoundError:
         return None
     except OSError as problem:
@@ -101,10 +116,10 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
 
     scratch = None
     try:
-        handle, scratch = tempfile.mkstemp(dir=place, prefix=".new-")
+        handle, scratch = tempfile.mkstemp(dir=place, prefix=_SCRATCH, suffix=_SUFFIX)
         with os.fdopen(handle, "wb") as file:
             file.write(sha256(content).hexdigest().encode() + b"\n" + content)
-        Path(scratch).replace(place / name)
+        _replace(scratch, _path(place, name))
         _make_room(place)
     except OSError as problem:
         if scratch is not None:
@@ -114,12 +129,11 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
 
 
 def clear() -> None:
-    """Forget all compiled code."""
+    """Forget all compiled code. What else the folder holds stays."""
     place = folder()
     if place is not None:
-        for path in place.iterdir():
-            if path.is_file():
-                path.unlink(missing_ok=True)
+        for path, _ in _own_files(place):
+            path.unlink(missing_ok=True)
 
 
 def _users_caches() -> Path:
@@ -128,20 +142,57 @@ def _users_caches() -> Path:
         return Path.home() / "Library" / "Caches"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    chosen = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    return chosen if chosen.is_absolute() else Path.home() / ".cache"  # as its specification says
+
+
+def _path(place: Path, name: str) -> Path:
+    return place / (name + _SUFFIX)
+
+
+def _read(path: Path) -> bytes:
+    handle = os.open(path, _READ)
+    try:
+        _refuse_foreign(os.fstat(handle), path)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Whether this is the status of a regular file of this user."""
+    return stat.S_ISREG(status.st_mode) and (os.name != "posix" or status.st_uid == os.getuid())
+
+
+def _own_files(place: Path) -> list[tuple[Path, os.stat_result]]:
+    """The files that the cache has written into the folder."""
+    found = []
+    with os.scandir(place) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    if _is_own(status):
+                        found.append((Path(entry.path), status))
+    return found
+
+
+def _replace(scratch: str, path: Path) -> None:
+    """Give a finished file its name, unless something that is not the cache's has it."""
+    with contextlib.suppress(FileNotFoundError):
+        if not _is_own(path.lstat()):
+            raise PermissionError(f"{path} is not a file of the cache; delete it")
+    Path(scratch).replace(path)
 
 
 def _make_room(place: Path) -> None:
-    found = []
-    for path in place.iterdir():
-        with contextlib.suppress(OSError):
-            status = path.stat()
-            found.append((status.st_mtime, status.st_size, path))
-    excess = sum(size for _, size, _ in found) - _ROOM
-    for _, size, path in sorted(found, key=lambda entry: entry[0]):
+    files = _own_files(place)
+    excess = sum(status.st_size for _, status in files) - _ROOM
+    for path, status in sorted(files, key=lambda entry: entry[1].st_mtime):
         if excess <= 0:
             return
-        excess -= size
+        excess -= status.st_size
         path.unlink(missing_ok=True)
 
 
@@ -153,6 +204,8 @@ def _refuse_shared(place: Path) -> None:
 
 
 def _refuse_foreign(status: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise PermissionError(f"{path} is not a file of the cache; delete it")
     if os.name == "posix" and (
         status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ):

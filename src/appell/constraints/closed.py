@@ -261,7 +261,9 @@ class ClosedRobot(Robot):
         loops = values[..., rank - 1] / values[..., 0] if rank else np.ones(np.shape(share))
         return Margins(loops, np.minimum(pivots, share), acting)
 
-    def random_states(self, count: int, seed: int = 0, spread: float = 0.3) -> tuple[Array, Array]:
+    def random_states(
+        self, count: int, seed: int | np.random.Generator = 0, spread: float = 0.3
+    ) -> tuple[Array, Array]:
         """Closed configurations about the reference, and independent speeds from -1 to 1."""
         draw = np.random.default_rng(seed)
         found = np.tile(self.reference, (count, 1))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from appell.constraints.closed import ClosedRobot
 from appell.robot import Array, Robot
-from appell.selfcheck import Check, _error, _rate, displaced
+from appell.selfcheck import Check, _error, _rate, displaced, in_blocks
 
 
 def selfcheck(robot: ClosedRobot, states: int = 100, seed: int = 0) -> list[Check]:
     """Every law at random configurations; a failed one means a defect in Appell."""
-    robot = robot.unchecked()
-    q, v = robot.random_states(states, seed, spread=0.15)
-    a = np.random.default_rng(seed + 1).uniform(-1, 1, v.shape)
+    return in_blocks(partial(_laws, robot.unchecked()), states, seed)
+
+
+def _laws(robot: ClosedRobot, states: int, draw: np.random.Generator) -> list[Check]:
+    q, v = robot.random_states(states, draw, spread=0.15)
+    a = draw.uniform(-1, 1, v.shape)
     M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q)
     Q = robot.inverse_dynamics(q, v, a, generalised=True)
     speeds = robot.speeds(q, v)

@@ -18,10 +18,7 @@ blade = {link = "skate"}
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +31,9 @@ from appell.constraints.loops import Kind, Loop
 from appell.constraints.reduce import Constraint
 from appell.constraints.rolling import KnifeEdge, Rolling
 from appell.constraints.way import Place
-from appell.errors import AppellError, ModelError
+from appell.errors import AppellError, ModelError, nearest
 from appell.model.model import FREE
+from appell.model.settings_file import given, json_of, told
 from appell.robot import Robot
 
 Three = tuple[float, float, float]
@@ -128,31 +126,11 @@ def _guess(robot: Robot, given: dict[str, float]) -> Any:
 
 def read_side_file(path: str | os.PathLike[str]) -> SideFile:
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise ModelError(f"cannot read the loops '{file}': {reason}.") from None
-    if file.suffix == ".toml":
-        text = json.dumps(_toml(file, text), default=str)
-    elif file.suffix != ".json":
-        raise ModelError(f"'{file}': loops are read from .toml and .json files.")
+    text = json_of(file, "the loops", ModelError)
     try:
         return SideFile.model_validate_json(text)
     except ValidationError as problem:
-        faults = "\n".join(f"  {_fault(error)}" for error in problem.errors())
-        raise ModelError(f"the loops '{file}' cannot be read:\n{faults}") from None
-
-
-def _toml(file: Path, text: str) -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise ModelError(f"'{file}' is not TOML: {problem}.") from None
-    raise ModelError(f"'{file}': TOML is read from Python 3.11 on; write the loops as .json.")
+        raise ModelError(f"the loops '{file}' cannot be read:\n{told(problem, _fault)}") from None
 
 
 def _fault(error: Any) -> str:
@@ -160,12 +138,12 @@ def _fault(error: Any) -> str:
     where = "".join(f"[{k + 1}]" if isinstance(k, int) else f".{k}" for k in error["loc"])[1:]
     if error["type"] == "extra_forbidden":
         keys = _keys(error["loc"][:-1])
-        near = get_close_matches(str(error["loc"][-1]), keys, n=1)
-        cure = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(keys)}."
+        near = nearest(str(error["loc"][-1]), keys)
+        cure = f"did you mean '{near}'?" if near else f"expected {', '.join(keys)}."
         return f"{where}: no such entry; {cure}"
     if error["type"] == "missing":
         return f"{where}: missing."
-    return f"{where} = {json.dumps(error['input'])}: {error['msg']}."
+    return f"{where} = {given(error)}: {error['msg']}."
 
 
 def _keys(loc: tuple[Any, ...]) -> list[str]:

@@ -131,8 +131,17 @@ def spline(points: Numbers, t: Numbers, *, ends: Ends = "clamped") -> Trajectory
         raise InputError("spline: a periodic one ends where it begins.")
     if ends == "periodic":
         q[-1] = q[0]
-    made = CubicSpline(at, q, bc_type=ends)
-    path = Piecewise(np.array(at), np.ascontiguousarray(np.moveaxis(made.c[::-1], 0, 1)))
+    try:
+        with np.errstate(all="ignore"):
+            pieces = CubicSpline(at, q, bc_type=ends).c
+    except ValueError:  # SciPy's, of slopes that are no numbers
+        pieces = np.array(np.nan)
+    if not np.isfinite(pieces).all():
+        raise InputError(
+            f"spline: points up to {np.abs(q).max():.3g} at times {np.diff(at).min():.3g} s apart, "
+            "with which its accelerations are no numbers any more; expected smaller ones."
+        )
+    path = Piecewise(np.array(at), np.ascontiguousarray(np.moveaxis(pieces[::-1], 0, 1)))
     return Timed("spline", path, identity(float(at[-1])))
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from appell.errors import InputError
+from appell.errors import InputError, nearest
 from appell.identify.table import Table
 from appell.identify.units import SIGNALS, worth
 from appell.robot import Array, Robot
@@ -98,8 +97,8 @@ def _known(table: Table, name: str) -> str:
 
 
 def _missing(table: Table, name: str) -> InputError:
-    near = get_close_matches(name, table.columns, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    near = nearest(name, table.columns)
+    hint = f" Did you mean '{near}'?" if near else ""
     return InputError(
         f"{table.origin}: there is no column '{name}'; the columns are "
         f"{', '.join(table.columns)}. Name others by columns={{...}}.{hint}"

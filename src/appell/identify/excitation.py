@@ -251,6 +251,7 @@ def _random(robot: Robot, fitting: Fitting, basis: Basis, count: int, seed: int)
 
 
 _TRIES = 20  # a motion, before it is given up
+_HARMONICS = 1000  # at most: matrices grow with their square
 
 
 def _refuse(robot: Any, harmonics: Any, kind: Any, criterion: Any) -> None:
@@ -261,7 +262,9 @@ def _refuse(robot: Any, harmonics: Any, kind: Any, criterion: Any) -> None:
             f"excite: '{robot.name}' has a free base or loops; excitations are for robots on a "
             "fixed base whose joints are all driven."
         )
-    if whole_number("excite: harmonics", harmonics, least=1) < 2:
+    if whole_number("excite: harmonics", harmonics, least=1) > _HARMONICS:
+        raise InputError(f"excite: harmonics = {harmonics}; expected {_HARMONICS} at most.")
+    if harmonics < 2:
         raise InputError(
             f"excite: harmonics = {harmonics}; expected 2 or more: of fewer, nothing is left once "
             "the motion starts and ends at rest."

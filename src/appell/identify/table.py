@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.errors import AppellError, InputError, reading
+from appell.errors import AppellError, InputError, quoted, reading, shorten
 from appell.robot import Array
 
 _LEFT_OUT = 20  # cycles of a log, one after the other, that are filled
@@ -62,6 +63,8 @@ def _csv(file: Path) -> dict[str, Array]:
                 numbers = np.array([*_lines(file, names, rows)], dtype=float)
     except UnicodeDecodeError:
         raise InputError(f"{file}: not a text in UTF-8; expected lines of numbers.") from None
+    except csv.Error as problem:
+        raise InputError(f"{file}: not a CSV file ({problem}).") from None
     return dict(zip(names, numbers.reshape(-1, len(names)).T, strict=True))
 
 
@@ -87,9 +90,11 @@ def _refuse_head(file: Path, names: list[str]) -> None:
             f"{file}:1: the first line holds numbers; expected the columns' names, such as t, q1 "
             "[deg], tau1."
         )
-    repeated = {name for name in names if names.count(name) > 1}
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise InputError(f"{file}:1: column '{min(repeated)}' is there more than once; rename one.")
+        raise InputError(
+            f"{file}:1: column '{shorten(min(repeated))}' is there more than once; rename one."
+        )
 
 
 def _lines(file: Path, names: list[str], rows: Iterator[list[str]]) -> Iterator[list[float]]:
@@ -105,7 +110,9 @@ def _lines(file: Path, names: list[str], rows: Iterator[list[str]]) -> Iterator[
         for name, text in zip(names, row, strict=True):
             if text.strip() and not _is_number(text):
                 comma = " (decimal commas are not read)" if "," in text else ""
-                raise InputError(f"{file}:{k}: column '{name}' holds {text!r}, no number{comma}.")
+                raise InputError(
+                    f"{file}:{k}: column '{shorten(name)}' holds {quoted(text)}, no number{comma}."
+                )
             values.append(float(text) if text.strip() else np.nan)
         yield values
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
-from appell.errors import ModelError
+from appell.errors import ModelError, nearest, printable, shorten
 
 Element = Any  # lxml has no types
 
 _LARGEST = 16 * 2**20  # bytes; the files of the largest robots have a fiftieth of it
+_MOST = 10_000  # links or joints; the largest robots have some hundreds
 
 
 def parse(path: Path, root: str) -> Element:
@@ -24,7 +24,7 @@ def parse(path: Path, root: str) -> Element:
         remove_comments=True, remove_pis=True,
     )  # fmt: skip
     try:
-        element = etree.fromstring(_bytes(path), parser, base_url=str(path))
+        element = etree.fromstring(_bytes(path), parser, base_url=printable(str(path)))
     except etree.XMLSyntaxError as problem:
         raise ModelError(
             f"{path}:{problem.lineno}: cannot be read as XML: {problem.msg}."
@@ -42,15 +42,15 @@ def parse(path: Path, root: str) -> Element:
 
 
 def _bytes(path: Path) -> bytes:
-    if not path.is_file():
-        given = "this is a folder" if path.is_dir() else "there is no such file"
-        raise ModelError(f"{path}: {given}; give the path of a robot's file.")
-    size = path.stat().st_size
-    if not 0 < size <= _LARGEST:
-        raise ModelError(
-            f"{path}: the file has {size} bytes; a robot's has some, and at most {_LARGEST}."
-        )
     try:
+        if "\0" in str(path) or not path.is_file():
+            given = "this is a folder" if path.is_dir() else "there is no such file"
+            raise ModelError(f"{path}: {given}; give the path of a robot's file.")
+        size = path.stat().st_size
+        if not 0 < size <= _LARGEST:
+            raise ModelError(
+                f"{path}: the file has {size} bytes; a robot's has some, and at most {_LARGEST}."
+            )
         return path.read_bytes()
     except OSError as problem:
         raise ModelError(f"{path}: the file cannot be read: {problem.strerror}.") from None
@@ -64,6 +64,10 @@ def by_name(parent: Element, kind: str) -> dict[str, Element]:
         if first is not element:
             raise fault(
                 element, f"the {kind} on line {first.sourceline} has the same name; change one."
+            )
+        if len(found) > _MOST:
+            raise fault(
+                parent, f"there are more <{kind}> than {_MOST}; expected those of one robot."
             )
     return found
 
@@ -97,9 +101,12 @@ def known(element: Element, key: str, names: Mapping[str, Element]) -> str:
     """An attribute that must be one of these names."""
     name = attribute(element, key)
     if name not in names:
-        near = get_close_matches(name, names, n=1)
-        cure = f"did you mean '{near[0]}'?" if near else f"the file has {', '.join(names)}."
-        raise fault(element, f"<{tag(element)}> names {key} '{name}', which is not there; {cure}")
+        near = nearest(name, names)
+        there = shorten(", ".join(names), 1000)
+        cure = f"did you mean '{near}'?" if near else f"the file has {there}."
+        raise fault(
+            element, f"<{tag(element)}> names {key} '{shorten(name)}', which is not there; {cure}"
+        )
     return name
 
 
@@ -111,12 +118,12 @@ def numbers(
         return default
     text = attribute(element, key)
     try:
-        found = tuple(map(float, text.split()))
+        found = tuple(map(float, text.split(maxsplit=count)))
     except ValueError:
         found = ()
     if len(found) != count or not all(map(isfinite, found)):
         expected = f"{count} finite numbers" if count > 1 else "a finite number"
-        raise fault(element, f'<{tag(element)} {key}="{text}">: expected {expected}.')
+        raise fault(element, f'<{tag(element)} {key}="{shorten(text)}">: expected {expected}.')
     return found
 
 
@@ -135,7 +142,8 @@ def magnitude(element: Element | None, key: str, default: float) -> float:
 def fault(element: Element, problem: str) -> ModelError:
     """An error that names the file, the line, and the link or joint (a child of the root)."""
     owner = [element, *element.iterancestors()][-2:][0]
-    return ModelError(f"{place(element)}: {tag(owner)} '{owner.get('name', '')}': {problem}")
+    name = shorten(owner.get("name", ""))
+    return ModelError(f"{place(element)}: {tag(owner)} '{name}': {problem}")
 
 
 def place(element: Element) -> str:

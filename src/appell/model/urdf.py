@@ -71,7 +71,8 @@ def read_urdf(
     if physical:
         for link, inertia in inertias.items():
             _check(link, inertia, links[link])
-    hinges = [_hinge(joint, links, joints) for joint in joints.values()]
+    followed: dict[str, Mimic] = {}
+    hinges = [_hinge(joint, links, joints, followed) for joint in joints.values()]
     own = child(robot, "appell")
     field = numbers(own, "gravity", 3, (0.0, 0.0, -9.81)) if gravity is None else gravity
     stands: Any = (own is not None and own.get("base")) or "fixed"
@@ -128,14 +129,20 @@ def _check(name: str, inertia: Inertia, link: Element) -> None:
         raise ModelError(f"{place(link)}: {problem} {cure}") from None
 
 
-def _hinge(joint: Element, links: Mapping[str, Element], joints: Mapping[str, Element]) -> Hinge:
+def _hinge(
+    joint: Element,
+    links: Mapping[str, Element],
+    joints: Mapping[str, Element],
+    followed: dict[str, Mimic],
+) -> Hinge:
     name = attribute(joint, "name")
     above = known(needed(joint, "parent"), "link", links)
     below = known(needed(joint, "child"), "link", links)
     R, s = _origin(joint)
     if _kind(joint) == "fixed":
         return Hinge(name, above, below, None, R, s)
-    return Hinge(name, above, below, _drive(joint), R, s, _axis(joint), _mimic(joint, joints))
+    drive, axis = _drive(joint), _axis(joint)
+    return Hinge(name, above, below, drive, R, s, axis, _mimic(name, joints, followed))
 
 
 def _kind(joint: Element) -> str:
@@ -186,21 +193,25 @@ def _axis(joint: Element) -> Array:
     return axis / np.abs(axis).max()  # Its square neither vanishes nor overflows.
 
 
-def _mimic(joint: Element, joints: Mapping[str, Element]) -> Mimic | None:
-    """The independent joint that this one follows, perhaps through others that mimic too."""
-    ratio, shift = 1.0, 0.0
-    chain = [attribute(joint, "name")]
-    while (mimic := child(joints[chain[-1]], "mimic")) is not None:
+def _mimic(name: str, joints: Mapping[str, Element], followed: dict[str, Mimic]) -> Mimic | None:
+    """The independent joint that this one follows, perhaps through others that mimic too. Those
+    that are ``followed`` already are not looked at again."""
+    chain, passed = [name], {name}
+    while chain[-1] not in followed and (mimic := child(joints[chain[-1]], "mimic")) is not None:
         leader = known(mimic, "joint", joints)
-        if leader in chain:
+        if leader in passed:
             ring = "' mimics '".join([*chain, leader])
             raise fault(mimic, f"'{ring}', so none of them leads; delete one <mimic>.")
         if _kind(joints[leader]) == "fixed":
             raise fault(mimic, f"joint '{leader}' is fixed; name a moving one, or fix this one.")
-        shift += ratio * number(mimic, "offset", 0.0)
-        ratio *= number(mimic, "multiplier", 1.0)
         chain.append(leader)
-    return Mimic(chain[-1], ratio, shift) if len(chain) > 1 else None
+        passed.add(leader)
+    for follower, leader in zip(chain[-2::-1], chain[:0:-1], strict=True):
+        mimic = child(joints[follower], "mimic")
+        ratio, shift = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
+        above = followed.get(leader, Mimic(leader))
+        followed[follower] = Mimic(above.joint, ratio * above.ratio, ratio * above.shift + shift)
+    return followed.get(name)
 
 
 def _origin(element: Element) -> tuple[Array, Array]:

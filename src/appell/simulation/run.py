@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.keep import picture, save_arrays
-from appell.errors import InputError
+from appell.constraints.keep import load_arrays, picture, save_arrays
+from appell.errors import InputError, quoted, reading
 from appell.model.units import Units, units_of
 from appell.robot import Robot
 from appell.simulation.impact import Impact, impact_from_json, impact_to_json
@@ -150,33 +149,55 @@ class Run:
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
-    """A run that :meth:`Run.save` wrote."""
+    """A run that :meth:`Run.save` wrote. Files that are damaged, or unpack to far more than their
+    size, are refused."""
+    with reading(path, _EXPECTED):
+        data = load_arrays(path, (*_SHAPES, "facts"), _EXPECTED)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            data = {name: file[name] for name in file.files}
-        facts = json.loads(str(data.pop("facts")))
+        facts = json.loads(str(data.pop("facts").astype(str).reshape(())))
+        _refuse_shapes(data, len(facts["contacts"]))
         times, nodes = data.pop("times"), data.pop("nodes")
-        pieces = [
-            Piece(start, full, y, end) for (start, full, end), y in zip(times, nodes, strict=True)
-        ]
         return Run(
             **data,
             impacts=[impact_from_json(x) for x in facts["impacts"]],
-            contacts=tuple((point, wall) for point, wall in facts["contacts"]),
-            residuals=facts["residuals"],
-            stopped=facts["stopped"],
+            contacts=tuple((str(point), str(wall)) for point, wall in facts["contacts"]),
+            residuals={str(name): float(x) for name, x in facts["residuals"].items()},
+            stopped=None if facts["stopped"] is None else str(facts["stopped"]),
             formulation=facts.get("formulation"),  # older files have none
-            pieces=pieces,
-            kinds=facts.get("kinds", ()),
+            kinds=tuple(str(kind) for kind in facts.get("kinds", ())),
+            pieces=[
+                Piece(start, full, y, end)
+                for (start, full, end), y in zip(times, nodes, strict=True)
+            ],
         )
-    except FileNotFoundError:
+    except Exception as problem:  # there is no end of what may be wrong with a file
         raise InputError(
-            f"{path}: there is no such file; expected one that run.save wrote."
+            f"{path}: not a run ({quoted(str(problem))}); expected {_EXPECTED}."
         ) from None
-    except (KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as problem:
-        raise InputError(
-            f"{path}: not a run ({problem}); expected a file that run.save wrote."
-        ) from None
+
+
+_EXPECTED = "a file that run.save wrote"
+_SHAPES = {
+    "t": "N", "q": "N nq", "v": "N nv", "tau": "N nv", "kinetic": "N", "potential": "N",
+    "reactions": "N contacts", "times": "pieces 3", "nodes": "pieces 8 ny",
+}  # fmt: skip
+
+
+def _refuse_shapes(data: Mapping[str, Array], contacts: int) -> None:
+    """Arrays that do not go together, and times that fall."""
+    sizes = {"3": 3, "8": 8, "contacts": contacts}
+    for name, shape in _SHAPES.items():
+        x, letters = data[name], shape.split()
+        if x.dtype != np.float64 or x.ndim != len(letters):
+            raise ValueError(f"{name} is {x.dtype} of shape {x.shape}; expected float64, {shape}")
+        for letter, size in zip(letters, x.shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                raise ValueError(f"{name} has {size} for {letter}, and others {sizes[letter]}")
+    if sizes["ny"] != sizes["nq"] + sizes["nv"] or not sizes["N"]:
+        raise ValueError(f"{sizes['N']} instants, and pieces of {sizes['ny']} coordinates")
+    for name, times in (("t", data["t"]), ("times", data["times"][:, 0])):
+        if not np.isfinite(data[name]).all() or (np.diff(times) < 0).any():
+            raise ValueError(f"{name} falls")
 
 
 def normalised(q: Array, nv: int) -> Array:

@@ -7,9 +7,6 @@ Whatever is left out keeps the value of the task in Valera et al. 2003, section 
 
 from __future__ import annotations
 
-import json
-import sys
-from difflib import get_close_matches
 from math import dist
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +14,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from appell.equations.spherical_wrist import BRANCHES
-from appell.errors import InputError
+from appell.errors import InputError, nearest
+from appell.model.settings_file import given, json_of, told
 
 Metres = Annotated[float, Field(ge=-1000, le=1000)]
 Degrees = Annotated[float, Field(ge=-360, le=360)]
@@ -58,31 +56,11 @@ class Scenario(BaseModel):
 def read_scenario(path: str | Path) -> Scenario:
     """The scenario in a .json file or, from Python 3.11 on, a .toml file."""
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"cannot read the scenario '{file}': {reason}.") from None
-    if file.suffix == ".toml":
-        text = json.dumps(_toml(file, text), default=str)
-    elif file.suffix != ".json":
-        raise InputError(f"'{file}': scenarios are read from .json and .toml files.")
+    text = json_of(file, "the scenario", InputError)
     try:
         return Scenario.model_validate_json(text)
     except ValidationError as problem:
-        faults = "\n".join(f"  {_fault(error)}" for error in problem.errors())
-        raise InputError(f"the scenario '{file}' cannot be run:\n{faults}") from None
-
-
-def _toml(file: Path, text: str) -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise InputError(f"'{file}' is not TOML: {problem}.") from None
-    raise InputError(f"'{file}': TOML is read from Python 3.11 on; write the scenario as .json.")
+        raise InputError(f"the scenario '{file}' cannot be run:\n{told(problem, _fault)}") from None
 
 
 def _fault(error: Any) -> str:
@@ -90,10 +68,10 @@ def _fault(error: Any) -> str:
     keys = list(Scenario.model_fields)
     where = "".join(f"[{k}]" if isinstance(k, int) else str(k) for k in error["loc"])
     if error["type"] == "extra_forbidden":
-        near = get_close_matches(where, keys, n=1)
-        cure = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(keys)}."
+        near = nearest(where, keys)
+        cure = f"did you mean '{near}'?" if near else f"expected {', '.join(keys)}."
         return f"{where}: no such entry; {cure}"
     expected = error["msg"].removeprefix("Value error, ")
     if not where:
         return f"{expected}."
-    return f"{where} = {json.dumps(error['input'])}: {expected}."
+    return f"{where} = {given(error)}: {expected}."

@@ -269,11 +269,11 @@ def outcome_line(outcome: Outcome) -> str:
 def outcomes_in(path: Path) -> dict[int, Outcome]:
     """Of a file, a line each; a last line that was cut does not count."""
     found = {}
-    for line in path.read_text().splitlines() if path.exists() else []:
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
         try:
             said = json.loads(line)
             outcome = Outcome(**said | {"fault": Fault(**said["fault"])})
-        except (ValueError, TypeError, KeyError):
+            found[int(outcome.number)] = outcome
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
-        found[outcome.number] = outcome
     return found

@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import time
+from contextlib import suppress
 from pathlib import Path
 from select import select
 from typing import Protocol
@@ -19,12 +20,12 @@ from appell.control.rig.protocol import (
     Command,
     Reading,
     command_bytes,
-    command_of,
     command_size,
     reading_of,
     reading_size,
     safe,
 )
+from appell.control.rig.seal import Seal
 
 _POLL = 50e-6  # s between two looks at shared memory
 _HEAD = struct.Struct("<QI")  # sequence number, odd while a record is being written; its size
@@ -138,40 +139,39 @@ class SharedMemory:
 
 
 class Udp:
-    """A socket on loopback. The machine's end, of n joints, answers whoever sends it a command; the
-    controller's end, which has the machine's ``address``, hears that machine alone."""
+    """A socket on loopback for sealed records. The machine's end hears and answers the first sender
+    that has the run's key, and from then on no other address; the controller's end, which is given
+    the machine's ``address``, hears that address alone."""
 
-    def __init__(self, n: int, address: tuple[str, int] | None = None) -> None:
+    def __init__(self, key: bytes, address: tuple[str, int] | None = None) -> None:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.setblocking(False)
-        self.n, self.peer = n, address
+        self.seal = Seal(key, machine=address is None)
+        self.connected = address is not None
         if address is None:
             self.socket.bind(("127.0.0.1", 0))
         else:
             self.socket.connect(tuple(address))
-        self.machine = address is None
 
     @property
     def address(self) -> tuple[str, int]:
         return self.socket.getsockname()
 
     def send(self, data: bytes) -> None:
-        if self.peer is None:
+        if not self.connected:
             return
-        try:
-            if self.machine:
-                self.socket.sendto(data, self.peer)
-            else:
-                self.socket.send(data)
-        except (ConnectionRefusedError, BlockingIOError):
-            pass  # nobody listens, or the system has no room: the record is lost
+        with suppress(ConnectionRefusedError, BlockingIOError):
+            # nobody listens, or the system has no room: the record is lost
+            self.socket.send(self.seal.close(data))
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
-        came = self._drain()
-        if came or timeout <= 0:
-            return came
-        select([self.socket], [], [], timeout)
-        return self._drain()
+        until = time.monotonic() + timeout
+        while True:
+            came = self._drain()
+            remaining = until - time.monotonic()
+            if came or remaining <= 0:
+                return came
+            select([self.socket], [], [], remaining)
 
     def _drain(self) -> list[bytes]:
         came = []
@@ -182,11 +182,13 @@ class Udp:
                 break
             except ConnectionRefusedError:
                 continue
-            if self.machine:
-                if command_of(data, self.n) is None:
-                    continue  # a stranger
-                self.peer = sender
-            came.append(data)
+            record = self.seal.open(data)
+            if record is None:
+                continue  # a stranger's
+            if not self.connected:
+                self.socket.connect(sender)  # the system drops what others send
+                self.connected = True
+            came.append(record)
         return came
 
     def close(self) -> None:

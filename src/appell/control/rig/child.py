@@ -50,6 +50,7 @@ class PlantJob:
 
     folder: Path
     channel: str
+    key: bytes  # of the run
     robot: Robot
     machine: Machine
     q0: Any
@@ -62,7 +63,7 @@ class PlantJob:
         channel: Channel
         address: Any
         if self.channel == "udp":
-            channel = udp = Udp(self.machine.n)
+            channel = udp = Udp(self.key)
             address = udp.address
         else:
             address = str(self.folder / "channel")
@@ -113,10 +114,10 @@ def board_size(n: int) -> int:
     return Slot.size(message_type(n).itemsize)
 
 
-def over_channel(channel: str, address: Any, n: int) -> Remote:
+def over_channel(channel: str, address: Any, key: bytes, n: int) -> Remote:
     """The simulated rig, from the controller's end."""
     if channel == "udp":
-        return Remote(Udp(n, tuple(address)), n)
+        return Remote(Udp(key, tuple(address)), n)
     return Remote(SharedMemory(address, n), n)
 
 

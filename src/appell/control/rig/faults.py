@@ -120,7 +120,7 @@ def _joint(value: str, joints: Sequence[str]) -> int:
     """Which of the joints, from 0 on."""
     if value in joints:
         return joints.index(value)
-    if not value.isdecimal() or not 1 <= int(value) <= len(joints):
+    if not value.isdecimal() or len(value) > 4 or not 1 <= int(value) <= len(joints):
         raise InputError(
             f"joint {value!r}: there are joints 1 to {len(joints)}, {', '.join(joints)}"
         )

@@ -12,7 +12,8 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.rig import mcap
+from appell.control.rig.protocol import MOST_JOINTS
 from appell.control.rig.safety import State
-from appell.errors import InputError, reading
+from appell.errors import InputError, quoted, reading
 from appell.robot import Array
 
 _CYCLES, _EVENTS = 1, 2  # channels
@@ -60,10 +62,12 @@ def fields(n: int) -> list[tuple[str, str, str, int]]:
     ]
 
 
+@lru_cache
 def payload_type(n: int) -> np.dtype[np.void]:
     return np.dtype([(name, kind, (many,) if many else ()) for name, kind, _, many in fields(n)])
 
 
+@lru_cache
 def message_type(n: int) -> np.dtype[np.void]:
     """A whole record of a cycle."""
     return np.dtype(
@@ -249,6 +253,7 @@ class _Found:
         self.path, self.data, self.at, self.n, self.closed = path, data, len(mcap.MAGIC), 0, False
         self.metadata: dict[str, Any] = {}
         self.parts, self.events = list[Any](), list[Event]()
+        self.crc, self.summed = 0, 0  # the checksum of so many bytes
 
     def read(self) -> str:
         """To the end, or to what cannot be read: what is wrong."""
@@ -277,10 +282,14 @@ class _Found:
         data = self.data
         if opcode == mcap.CHANNEL:
             number, _, told = mcap.channel_of(data[start:stop])
+            if number == _CYCLES and self.n:
+                raise ValueError("the cycles' channel a second time")
             if number == _CYCLES:
                 self.n, self.metadata = _told(self.path, told)
         elif opcode == mcap.MESSAGE and self.n:
-            channel = mcap.MESSAGE_HEAD.unpack_from(data[start:stop])[0]
+            if stop - start < mcap.MESSAGE_HEAD.size:
+                raise ValueError("a message without its head")
+            channel = mcap.MESSAGE_HEAD.unpack_from(data, start)[0]
             if channel == _EVENTS:
                 self.events.append(_event(data[start + mcap.MESSAGE_HEAD.size + 4 : stop]))
             elif channel == _CYCLES:
@@ -293,26 +302,48 @@ class _Found:
 
     def _checked(self, start: int, stop: int) -> str:
         """Whether the checksum is that of all before it; 0 is none, as older logs have it."""
-        crc = int.from_bytes(self.data[start:stop], "little")
-        fits = crc in (0, zlib.crc32(memoryview(self.data)[: self.at]))
+        crc = int.from_bytes(self.data[start : min(stop, start + 4)], "little")
+        self.crc = zlib.crc32(memoryview(self.data)[self.summed : self.at], self.crc)
+        self.summed = self.at
+        fits = crc in (0, self.crc) and stop - start == 4
         return "" if fits else "its checksum is not that of what it holds"
 
 
 def _told(path: Path | str, told: dict[str, str]) -> tuple[int, dict[str, Any]]:
     try:
-        return int(told["joints"]), {k: json.loads(v) for k, v in told.items() if k != "joints"}
-    except (KeyError, ValueError):
+        n = int(told["joints"])
+        metadata = {k: json.loads(v) for k, v in told.items() if k != "joints"}
+    except (KeyError, ValueError, RecursionError):
         raise InputError(f"{path}: an MCAP file, but no log of appell control.") from None
+    period = metadata.get("period", 0.001)
+    if type(period) not in (int, float) or not 0 < period < inf:
+        raise InputError(
+            f"{path}: a period of {quoted(period)}; expected that of a log of appell control, in s."
+        )
+    if not 1 <= n <= MOST_JOINTS:
+        raise InputError(
+            f"{path}: a log of {quoted(n)} joints; expected one of appell control, with 1 to "
+            f"{MOST_JOINTS}."
+        )
+    return n, metadata
 
 
 def _run(data: bytes, at: int, n: int) -> npt.NDArray[np.void]:
-    """All records of cycles that follow one another from ``at`` on."""
+    """All records of cycles that follow one another from ``at`` on. They are looked at in blocks,
+    each as large as all before it: the work is that of the records found, whatever follows."""
     kind = message_type(n)
     rows = np.frombuffer(data, kind, (len(data) - at) // kind.itemsize, at)
     length = kind.itemsize - mcap.RECORD.size
-    mine = (rows["opcode"] == mcap.MESSAGE) & (rows["length"] == length)
-    mine &= rows["channel"] == _CYCLES
-    return rows if mine.all() else rows[: int(np.argmin(mine))]
+    found, block = 0, 4
+    while found < len(rows):
+        part = rows[found : found + block]
+        mine = (part["opcode"] == mcap.MESSAGE) & (part["length"] == length)
+        mine &= part["channel"] == _CYCLES
+        if not mine.all():
+            return rows[: found + int(np.argmin(mine))]
+        found += len(part)
+        block = found
+    return rows
 
 
 def _event(payload: bytes) -> Event:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.gains import Kind, gain
+from appell.control.rig.protocol import MOST_JOINTS
 from appell.errors import InputError
 from appell.model.units import UNKNOWN, Units, units_of
 from appell.robot import Array, Robot
@@ -91,7 +92,10 @@ class Machine:
                 f"Machine: numbers for {sorted(sizes)} joints; expected as many in each, or one "
                 "number for all."
             )
-        return sizes.pop() if sizes else 1
+        n = sizes.pop() if sizes else 1
+        if not 1 <= n <= MOST_JOINTS:  # a reading has a bit for each motor that is too hot
+            raise InputError(f"Machine: numbers for {n} joints; expected 1 to {MOST_JOINTS}.")
+        return n
 
     def _ordered(self, low: str, high: str) -> None:
         if not (np.asarray(getattr(self, low)) < np.asarray(getattr(self, high))).all():

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from appell.constraints.keep import load_arrays
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
-from appell.errors import InputError, reading
+from appell.errors import InputError, quoted, reading
 from appell.model.units import units_of
 from appell.robot import Array
 
@@ -74,16 +75,13 @@ def write_motion(path: Path | str, t: Array, q: Array, *, kinds: Sequence[str] =
 
 
 def _from_npz(path: Path) -> tuple[Array, Array]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            t, q = file["t"], file["q"]
-            return t.astype(float, casting="same_kind"), q.astype(float, casting="same_kind")
-    except OSError:
-        raise
-    except Exception:  # there is no end of what a broken archive may raise
+    expected = "an npz file with arrays t and q of real numbers"
+    data = load_arrays(path, ("t", "q"), expected)
+    if any(x.dtype.kind not in "fiu" for x in data.values()):
         raise InputError(
-            f"{path}: expected an npz file with arrays t and q of real numbers."
-        ) from None
+            f"{path}: arrays of {data['t'].dtype} and {data['q'].dtype}; expected {expected}."
+        )
+    return data["t"].astype(float), data["q"].astype(float)
 
 
 def _from_csv(path: Path, kinds: Sequence[str], joints: Sequence[str]) -> tuple[Array, Array]:
@@ -102,8 +100,8 @@ def _from_csv(path: Path, kinds: Sequence[str], joints: Sequence[str]) -> tuple[
         )
     for k, text in ((k, x) for k, row in enumerate(rows, 1) for x in row if not _number(x)):
         raise InputError(
-            f"{path}: row {k} of numbers holds {text!r}; expected rows t, q1, q2, ... of numbers "
-            "with commas between them."
+            f"{path}: row {k} of numbers holds {quoted(text)}; expected rows t, q1, q2, ... of "
+            "numbers with commas between them."
         )
     table = np.array([[float(x) for x in row] for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
@@ -128,9 +126,9 @@ def _in_order(
         units = _POSITIONS[kinds[place - 1]] if place else _TIMES
         if place not in missing or (unit and unit not in units) or k >= table.shape[1]:
             raise InputError(
-                f"{path}: column {text.strip()!r}; expected t [s] or [ms], and a column for each "
-                f"of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
-                "[m] or [mm] if it slides, each once."
+                f"{path}: column {quoted(text.strip())}; expected t [s] or [ms], and a column for "
+                f"each of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or "
+                "[deg], [m] or [mm] if it slides, each once."
             )
         ordered[:, place] = table[:, k] * units.get(unit, 1.0)
         missing.discard(place)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,16 +27,17 @@ from appell.control.rig.child import (
 from appell.control.rig.faults import OWN, Fault, fault_line
 from appell.control.rig.log import message_type, read_log
 from appell.control.rig.loop import TAIL
+from appell.control.rig.memory import private_folder
 from appell.control.rig.report import Report
 from appell.control.rig.safety import State
 from appell.control.rig.script import refuse_import
+from appell.control.rig.seal import new_key
 from appell.control.rig.setup import Setup
 from appell.control.rig.signals import reason_of, terminable
 from appell.errors import AppellError, InputError
 
 _LAST, _PATIENCE = 10.0, 3.0  # s to wait for a process to end, and for one that may not listen
 _FIRST = 15.0  # s that the first cycle may take: the loop listens to the machine before it
-_STALE = 60.0  # s; younger folders may not have been locked yet
 _LOOK = 0.05  # s between two looks at a run
 
 
@@ -47,52 +45,13 @@ _LOOK = 0.05  # s between two looks at a run
 def start(ready: Setup) -> Iterator[Running]:
     """A run under way, in processes of its own; they end with the block."""
     refuse_import()
-    folder = Path(tempfile.mkdtemp(prefix="appell-", dir=_memory()))
-    with terminable(), (folder / "owner").open("w") as owner:
-        _lock(owner)
+    with terminable(), private_folder() as folder:
+        running = Running(ready, folder)
         try:
-            running = Running(ready, folder)
-            try:
-                running.begin()
-                yield running
-            finally:
-                running.end()
+            running.begin()
+            yield running
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _memory() -> str | None:
-    """A folder that is memory, where there is one; without what killed runs have left there."""
-    if not os.access("/dev/shm", os.W_OK):
-        return None
-    for owner in Path("/dev/shm").glob("appell-*/owner"):
-        with suppress(OSError), owner.open("r") as file:
-            if time.time() - owner.stat().st_mtime > _STALE and _lock(file):
-                _remove(owner)
-    return "/dev/shm"
-
-
-def _remove(owner: Path) -> None:
-    """Its folder; if a child that is about to end has just written there, at the next time."""
-    for left in owner.parent.iterdir():
-        if left != owner:
-            left.unlink(missing_ok=True)
-    owner.unlink()
-    try:
-        owner.parent.rmdir()
-    except OSError:
-        owner.touch()
-
-
-def _lock(file: IO[str]) -> bool:
-    """Whether it could be locked, until it is closed or its process is gone."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
+            running.end()
 
 
 class Running:
@@ -116,11 +75,12 @@ class Running:
         hardware = r.hardware
         if hardware is None:
             faults = [f for f in r.faults if f.kind not in OWN]
-            job = PlantJob(self.folder, r.channel, r.robot, r.machine, r.q0, faults, r.seed)
+            key = new_key()
+            job = PlantJob(self.folder, r.channel, key, r.robot, r.machine, r.q0, faults, r.seed)
             told = send_job(job)
             self.plant = _process()
             address = _ready(self.plant, told, "the simulated machine")["address"]
-            hardware = partial(over_channel, r.channel, address, r.machine.n)
+            hardware = partial(over_channel, r.channel, address, key, r.machine.n)
         own = [f for f in r.faults if f.kind in OWN]
         told = send_job(
             ControllerJob(
