@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.dynamics import Array, Dynamics, Numbers, float_kind, one_of
+from appell.dynamics import Array, Dynamics, Numbers, float_kind, kind_of, one_of
 from appell.errors import InputError
 from appell.model.build import attach
 from appell.model.dh import from_dh, link_inertia
@@ -103,7 +103,8 @@ class Robot(Dynamics):
         """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
         give: friction(v) besides."""
         v, a = one_of("v", v, qd), one_of("a", a, qdd)
-        taken = self.friction(v) if friction else None  # before out, which may be v, is written
+        # Before out, which may be v, is written.
+        taken = self._friction_at(v, (q, v, a)) if friction else None
         tau = self._evaluate("inverse_dynamics", (q, v, a), out)
         return tau if taken is None else np.add(tau, taken, out=out)
 
@@ -123,7 +124,8 @@ class Robot(Dynamics):
         if friction:
             kernel = self.kernel("forward_dynamics")
             try:
-                tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]  # None is explained
+                taken = self._friction_at(v, (q, v, tau))
+                tau = np.subtract(tau, taken)  # type: ignore[arg-type]  # None is explained
             except (TypeError, ValueError) as problem:
                 raise kernel.explained([q, v, tau], out, problem) from None
         return self._evaluate("forward_dynamics", (q, v, tau), out)
@@ -133,6 +135,11 @@ class Robot(Dynamics):
     ) -> Array:
         """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
         return self._evaluate("friction", (one_of("v", v, qd),), out)
+
+    def _friction_at(self, v: Any, arguments: tuple[Any, ...]) -> Array:
+        """Friction in the dtype of the result that it is part of, whatever that of v is."""
+        kind = kind_of(arguments)
+        return self.friction(v) if kind_of((v,)) == kind else self.kernel("friction", dtype=kind)(v)
 
     # Its equations
 
