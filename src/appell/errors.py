@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 
@@ -30,3 +31,26 @@ def reading(path: Path | str) -> Iterator[None]:
         raise InputError(f"{path}: there is no such file.") from None
     except OSError as problem:
         raise InputError(f"{path}: cannot be read: {problem.strerror or problem}.") from None
+
+
+_whole: ContextVar[bool] = ContextVar("whole", default=False)
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """All or nothing: runs and searches that are interrupted (Control-C) raise KeyboardInterrupt.
+
+    By themselves they keep what they have and say so in their result. What computes a report from
+    many of them has no use for a part of one.
+    """
+    before = _whole.set(True)
+    try:
+        yield
+    finally:
+        _whole.reset(before)
+
+
+def interrupted() -> None:
+    """Called where an interrupt is caught and something is kept; within ``whole`` nothing is."""
+    if _whole.get():
+        raise KeyboardInterrupt

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +64,7 @@ def excite(
     from appell.identify.excitation import CRITERIA, KINDS
     from appell.library import load
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, new_folder, write_files
+    from appell.show.folder import document_files, new_folder, unless_empty, write_files
     from appell.show.identification import excitation_document
 
     require_matplotlib()
@@ -73,7 +72,7 @@ def excite(
     refuse_no_tree(f"excite {robot}", arm)
     limits = _limits(arm, position, speed, torque, rig)
     output = new_folder(output)  # now, and not after all is computed
-    with _unless_empty(output), _Searching() as progress:
+    with unless_empty(output), _Searching() as progress:
         found = identification.excite(
             arm,
             duration=duration,
@@ -174,14 +173,15 @@ def demo(
     controller with the nominal and with the identified model."""
     from rich.console import Console
 
+    from appell.errors import whole
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, new_folder, write_files
+    from appell.show.folder import document_files, new_folder, unless_empty, write_files
     from appell.show.identification import example_document
     from appell.study.identify_puma import identify_puma
 
     require_matplotlib()
     output = new_folder(output)
-    with _unless_empty(output), Console(stderr=True).status("") as status:
+    with unless_empty(output), whole(), Console(stderr=True).status("") as status:
         example = identify_puma(quick=quick, seed=seed, told=status.update)
     document = example_document(example)
     _print([table for table in document.tables if not table.title.startswith("Base")])
@@ -189,17 +189,6 @@ def demo(
         typer.echo(f"{name}: {reason}")
     files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
     typer.echo(f"Written: {write_files(files, output).parent}")
-
-
-@contextmanager
-def _unless_empty(folder: Path) -> Iterator[None]:
-    """Takes a new folder away if what was to fill it fails."""
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            folder.rmdir()
-        raise
 
 
 def _limits(

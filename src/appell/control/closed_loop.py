@@ -18,7 +18,7 @@ from appell.control.plan import Motion, Plan, planned, vector
 from appell.control.plant import External, Lost, Plant
 from appell.control.rubbing import RubbingPlant
 from appell.control.tracked import Tracked, pieces
-from appell.errors import InputError
+from appell.errors import InputError, interrupted
 from appell.robot import Array, Robot
 
 Numbers = npt.ArrayLike
@@ -102,6 +102,7 @@ class _Loop:
                 stopped = str(problem)
                 break
             except KeyboardInterrupt:
+                interrupted()
                 stopped = f"interrupted at {now:.6g} s"
                 break
         return self.result(stopped)
