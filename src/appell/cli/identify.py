@@ -11,7 +11,7 @@ from appell.cli.app import app
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from appell.identify import Data, Fit
     from appell.robot import Robot
