@@ -97,7 +97,7 @@ class Base:
         head += f"({rules}, {n.count} by the regressor's rank, gap {n.kept:.0e} to {n.dropped:.0e})"
         if not n.clear:
             head += (
-                f"\n  the count is not clear: the robot is almost one with fewer or more, as some of "
+                "\n  the count is not clear: the robot is almost one with fewer or more, as some of "
                 f"its effects are about as small as what is taken for zero ({n.threshold:.0e})"
             )
         width = max(map(len, self.names), default=0)
