@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +172,32 @@ class Robot(Dynamics):
         which = formulation_named(quantity, formulation, self.model)
         recipe = Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
         return self._made_once((recipe, kind), lambda: compiled(self.model, recipe, kind))
+
+    def equation(
+        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
+    ) -> Callable[..., Any]:
+        """A quantity's equation as it is written, uncompiled, for scalars of any kind.
+
+        The function takes a sequence of scalars for each input of the quantity, in the robot's
+        coordinates: floats, arrays (a batch), SymPy or CasADi symbols. It gives a number, a list,
+        or a list of lists. (The functions of ``appell.equations`` themselves take the positions of
+        the bodies' joints, which are others where frames are turned, joints mimic others or stand
+        in another order, or the base is free.)
+        """
+        asked = quantity_named(quantity)
+        self._check_frame(quantity, frame)
+        equation = asked.formulations[formulation_named(quantity, formulation, self.model)]
+        extra = (self.model.frame(frame),) if asked.frame else ()
+        sizes = {x: self.model.nq if x == "q" else self.model.nv for x in asked.inputs}
+
+        def of_scalars(*states: Any) -> Any:
+            if [len(x) for x in states] != [*sizes.values()]:
+                given = ", ".join(str(len(x)) for x in states) or "nothing"
+                wanted = ", ".join(f"{name} of {n}" for name, n in sizes.items())
+                raise InputError(f"{quantity} of '{self.name}': expected {wanted}; got {given}.")
+            return equation(self.model, *states, *extra)
+
+        return of_scalars
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""

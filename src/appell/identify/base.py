@@ -39,8 +39,9 @@ class Numerical:
     """The rank of a regressor of unit columns at random states, by its singular values.
 
     ``kept`` is the smallest that counts and ``dropped`` the largest that does not, both by the
-    first, or the length of a whole column by the longest; ``threshold`` stands between them. Rounding alone leaves values of about ``rounding``; the
-    threshold is no lower than 1e-9, as angles in files have ten digits.
+    first, or the length of a whole column by the longest; ``threshold`` stands between them.
+    Rounding alone leaves values of about ``rounding``; the threshold is no lower than 1e-9, as
+    angles in files have ten digits.
     """
 
     count: int
@@ -97,8 +98,8 @@ class Base:
         head += f"({rules}, {n.count} by the regressor's rank, gap {n.kept:.0e} to {n.dropped:.0e})"
         if not n.clear:
             head += (
-                "\n  the count is not clear: the robot is almost one with fewer or more, as some of "
-                f"its effects are about as small as what is taken for zero ({n.threshold:.0e})"
+                "\n  the count is not clear: some effects are about as small as what is taken for "
+                f"zero, {n.threshold:.0e} of the largest"
             )
         width = max(map(len, self.names), default=0)
         pairs = zip(self.names, self.grouping, strict=True)

@@ -18,6 +18,7 @@ from appell.control.given import limits as positive
 from appell.control.given import number
 from appell.control.trajectory import Joined, State, Trajectory
 from appell.errors import InputError, interrupted
+from appell.identify.alone import alone
 from appell.identify.basis import Basis, fourier, splines
 from appell.identify.checks import named
 from appell.identify.limits import Box, HalfSpace, Limits, limits
@@ -108,6 +109,7 @@ class Excitation(Trajectory):
         )
 
 
+@alone
 def excite(
     robot: Robot,
     *,
@@ -140,7 +142,8 @@ def excite(
 
     The search begins with the best of ``random`` motions, ``starts`` times. Control-C ends it and
     keeps the best so far, which may be one of these (``interrupted`` is then True); ``progress`` is
-    told of every iteration.
+    told of every iteration. The search amplifies rounding: another processor may find another
+    motion, about as good.
     """
     _refuse(robot, harmonics, kind, criterion)
     starts = whole_number("excite: starts", starts, least=1)
