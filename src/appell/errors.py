@@ -6,6 +6,7 @@ import os
 import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -85,3 +86,26 @@ def reading(path: str | os.PathLike[str], expected: str = "") -> Iterator[None]:
         raise InputError(
             f"{path}: cannot be read: {problem.strerror or problem}{wanted}."
         ) from None
+
+
+_whole: ContextVar[bool] = ContextVar("whole", default=False)
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """All or nothing: runs and searches that are interrupted (Control-C) raise KeyboardInterrupt.
+
+    By themselves they keep what they have and say so in their result. What computes a report from
+    many of them has no use for a part of one.
+    """
+    before = _whole.set(True)
+    try:
+        yield
+    finally:
+        _whole.reset(before)
+
+
+def interrupted() -> None:
+    """Called where an interrupt is caught and something is kept; within ``whole`` nothing is."""
+    if _whole.get():
+        raise KeyboardInterrupt

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.dynamics import Array, Dynamics, Numbers, float_kind, one_of
+from appell.dynamics import Array, Dynamics, Numbers, float_kind, kind_of, one_of
 from appell.errors import InputError
 from appell.model.build import attach
 from appell.model.dh import from_dh, link_inertia
@@ -103,7 +103,8 @@ class Robot(Dynamics):
         """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
         give: friction(v) besides."""
         v, a = one_of("v", v, qd), one_of("a", a, qdd)
-        taken = self.friction(v) if friction else None  # before out, which may be v, is written
+        # Before out, which may be v, is written.
+        taken = self._friction_at(v, (q, v, a)) if friction else None
         tau = self._evaluate("inverse_dynamics", (q, v, a), out)
         return tau if taken is None else np.add(tau, taken, out=out)
 
@@ -123,7 +124,8 @@ class Robot(Dynamics):
         if friction:
             kernel = self.kernel("forward_dynamics")
             try:
-                tau = np.subtract(tau, self.friction(v))  # type: ignore[arg-type]  # None is explained
+                taken = self._friction_at(v, (q, v, tau))
+                tau = np.subtract(tau, taken)  # type: ignore[arg-type]  # None is explained
             except (TypeError, ValueError) as problem:
                 raise kernel.explained([q, v, tau], out, problem) from None
         return self._evaluate("forward_dynamics", (q, v, tau), out)
@@ -133,6 +135,11 @@ class Robot(Dynamics):
     ) -> Array:
         """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
         return self._evaluate("friction", (one_of("v", v, qd),), out)
+
+    def _friction_at(self, v: Any, arguments: tuple[Any, ...]) -> Array:
+        """Friction in the dtype of the result that it is part of, whatever that of v is."""
+        kind = kind_of(arguments)
+        return self.friction(v) if kind_of((v,)) == kind else self.kernel("friction", dtype=kind)(v)
 
     # Its equations
 
@@ -165,6 +172,32 @@ class Robot(Dynamics):
         which = formulation_named(quantity, formulation, self.model)
         recipe = Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
         return self._made_once((recipe, kind), lambda: compiled(self.model, recipe, kind))
+
+    def equation(
+        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
+    ) -> Callable[..., Any]:
+        """A quantity's equation as it is written, uncompiled, for scalars of any kind.
+
+        The function takes a sequence of scalars for each input of the quantity, in the robot's
+        coordinates: floats, arrays (a batch), SymPy or CasADi symbols. It gives a number, a list,
+        or a list of lists. (The functions of ``appell.equations`` themselves take the positions of
+        the bodies' joints, which are others where frames are turned, joints mimic others or stand
+        in another order, or the base is free.)
+        """
+        asked = quantity_named(quantity)
+        self._check_frame(quantity, frame)
+        equation = asked.formulations[formulation_named(quantity, formulation, self.model)]
+        extra = (self.model.frame(frame),) if asked.frame else ()
+        sizes = {x: self.model.nq if x == "q" else self.model.nv for x in asked.inputs}
+
+        def of_scalars(*states: Any) -> Any:
+            if [len(x) for x in states] != [*sizes.values()]:
+                given = ", ".join(str(len(x)) for x in states) or "nothing"
+                wanted = ", ".join(f"{name} of {n}" for name, n in sizes.items())
+                raise InputError(f"{quantity} of '{self.name}': expected {wanted}; got {given}.")
+            return equation(self.model, *states, *extra)
+
+        return of_scalars
 
     def default_formulation(self, quantity: str) -> str:
         """The equation that computes a quantity fastest for this robot."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from arms import BUILDS, PLAIN, random_positions
 
 import appell
 from appell.control import BRANCHES, closed_form, inverse_kinematics
-from appell.control.arm import spherical_arm
+from appell.control.arm import has_closed_form, spherical_arm
 from appell.equations import spherical_wrist
 
 # A few roundings of lengths of 1 m, in the worst of singular positions some hundred.
@@ -181,3 +182,28 @@ def test_all_branches_by_the_public_function():
     q = inverse_kinematics(robot, T, branch="all")
     assert q.shape == (2, 3, 8, 6)
     assert np.abs(robot.forward_kinematics(q) - T[:, :, None]).max() < POSE
+
+
+def small(build, k: float):
+    """The same arm with all its lengths by k."""
+    lengths = ("base_xyz", "shoulder", "elbow", "wrist", "tool_xyz")
+    return replace(build, **{x: tuple(k * y for y in getattr(build, x)) for x in lengths})
+
+
+@pytest.mark.filterwarnings("ignore::appell.control.SingularWarning")
+@pytest.mark.parametrize("k", [1e-6, 1.0, 1e4])
+def test_reach_and_meeting_axes_are_judged_by_the_arms_own_size(k, tmp_path):
+    robot = small(PLAIN, k).load(tmp_path)
+    T = robot.forward_kinematics(random_positions(robot, 50))
+    back = robot.forward_kinematics(inverse_kinematics(robot, T, limits=False))
+    assert np.abs(back - T)[:, :3, :3].max() < POSE
+    assert np.abs(back - T)[:, :3, 3].max() < POSE * k
+    T[:, 2, 3] = 0.4 * k + 1.003 * k * (0.5 + np.hypot(0.45, 0.03))  # 3 mm too far, of a metre
+    T[:, :2, 3] = 0.0
+    with pytest.raises(appell.control.UnreachableError):
+        inverse_kinematics(robot, T, limits=False, method="closed")
+    # The wrist's axes miss each other by a millionth of the arm.
+    before, j5, after = small(PLAIN, k).urdf().partition('<joint name="j5"')
+    after = re.sub('xyz="[^"]*"', f'xyz="0 0 {1e-6 * k}"', after, count=1)
+    (tmp_path / "missing.urdf").write_text(before + j5 + after)
+    assert not has_closed_form(appell.load(tmp_path / "missing.urdf"))

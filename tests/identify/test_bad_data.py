@@ -153,3 +153,54 @@ def test_a_robot_is_written_to_a_path_and_loops_are_not(tmp_path):
         appell.load("two_link").to_urdf(None)
     with pytest.raises(appell.InputError, match="has loops"):
         appell.load("agile_wrist").to_urdf(tmp_path / "wrist.urdf")
+
+
+def shuffled(g):
+    order = np.random.default_rng(3).permutation(N)
+    return {k: x[order] for k, x in g.items()}
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-3, 1e160, 1e200, 1e300])
+def test_torques_of_any_other_size_are_refused(puma, good, factor):
+    with pytest.raises(appell.InputError, match="times what the model needs"):
+        fit(puma, **good | {"tau": factor * good["tau"]})
+
+
+@pytest.mark.parametrize("rates", [("v", "a"), ("a",)])
+def test_rates_in_degrees_are_noticed_in_samples_of_any_order(puma, good, rates):
+    """Without the order of time only the torques tell it."""
+    given = shuffled(good)
+    fit(puma, **given)
+    with pytest.raises(appell.InputError, match=r"a (is|are) in degrees, and q"):
+        fit(puma, **given | {k: np.degrees(given[k]) for k in rates})
+
+
+def test_random_states_keep_to_the_limits_that_fit_asks_for(tmp_path):
+    """So that a robot's own random states can be fitted."""
+    limits = [(-0.5, 0.2), (1.0, 3.0), (-np.inf, np.inf), (0.1, np.inf), (-np.inf, -0.2), (0, 0.4)]
+    robot = limited(limits, kinds="RRRRRP", speed=[0.5] * 6)
+    q, v, a = random_states(robot, 400, 1)
+    for j, (low, high) in enumerate(limits):
+        assert low <= q[:, j].min() < q[:, j].max() <= high
+        assert q[:, j].max() - q[:, j].min() > 0.9 * (min(high, low + 6) - max(low, high - 6))
+    assert np.abs(v).max() <= 0.5
+    fit(robot, q, v, a, robot.inverse_dynamics(q, v, a))
+    free = appell.load("free_chain")
+    q, v, a = random_states(free, 50, 1)
+    np.testing.assert_allclose(np.linalg.norm(q[:, 3:7], axis=1), 1, rtol=1e-12)
+
+
+def limited(limits, **options):
+    n = len(limits)
+    draw = np.random.default_rng(0)
+    return appell.Robot.from_dh(
+        convention="modified",
+        alpha=draw.uniform(-1.5, 1.5, n),
+        a=draw.uniform(0.1, 0.5, n),
+        d=draw.uniform(0.1, 0.5, n),
+        mass=draw.uniform(1, 3, n),
+        com=draw.uniform(-0.1, 0.1, (n, 3)),
+        inertia=np.tile([0.02, 0.03, 0.025], (n, 1)),
+        limits=limits,
+        **options,
+    )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import appell
 from appell.identify import base_parameters, random_states
-from appell.model.library.random import random_tree
+from appell.model.build import Mimic, assemble
+from appell.model.inertia import Inertia
+from appell.model.library.random import random_description, random_tree
 from appell.robot import Robot
 
 
@@ -120,3 +123,75 @@ def test_free_bases_and_closed_robots_have_base_parameters_too():
 def test_bad_options_are_refused():
     with pytest.raises(appell.InputError, match="samples=0"):
         base_parameters(appell.load("two_link"), samples=0)
+
+
+# One rule, and the count is not called clear where it is not
+
+
+def mimicking(seed: int, tilt: float = 0.0) -> Robot:
+    """A chain of parallel joints, the third of which mimics the first, with tilted axes."""
+    draw = np.random.default_rng(seed)
+    links, hinges = random_description(
+        5, seed, branching=0.3, prismatic=0.3, fixed=0.2, rotors=False, friction=False
+    )
+    moving = [h.name for h in hinges if h.joint]
+    for i, h in enumerate(hinges):
+        axis = np.array([0.0, 0.0, 1.0]) + tilt * draw.normal(size=3)
+        changes = {"rotation": np.eye(3), "axis": axis} if tilt else {}
+        if len(moving) > 2 and h.name == moving[2]:
+            changes["mimic"] = Mimic(moving[0], float(draw.normal()), 0.3)
+        hinges[i] = replace(h, **changes)
+    return Robot(assemble("mimicking", links, hinges))
+
+
+def own_rank(robot: Robot) -> tuple[int, float]:
+    """From eight times the states, by the singular values of unit columns; and the ratio of those
+    that stand beside 1e-9."""
+    Y = robot.regressor(*random_states(robot, 600, 99)).reshape(-1, len(robot.parameters))
+    size = np.linalg.norm(Y, axis=0)
+    unit = Y[:, size > 1e-9 * size.max()] / size[size > 1e-9 * size.max()]
+    s = np.linalg.svd(unit, compute_uv=False)
+    count = int((s > 1e-9 * s[0]).sum())
+    return count, s[count - 1] / max(s[count] if count < len(s) else 0.0, 1e-15 * s[0])
+
+
+def test_counts_are_ranks_and_say_where_they_are_not_clear():
+    clear = 0
+    for seed in range(12):
+        for tilt in (0.0, 1e-12, 1e-9, 1e-8, 1e-5):
+            robot = mimicking(seed, tilt)
+            base = base_parameters(robot)
+            assert base.count == base.numerical.count == len(base.columns) == len(base.names)
+            assert base.matrix.shape[0] == base.count
+            assert ("not clear" in str(base)) == (not base.numerical.clear)
+            clear += base.numerical.clear
+            if base.numerical.clear:
+                assert base.count == own_rank(robot)[0], (seed, tilt)
+            # The columns that lead explain the others, but for what is taken for zero.
+            Y = robot.regressor(*random_states(robot, 20, 7))
+            there = Y[..., base.columns] @ (base.matrix @ robot.parameters)
+            tau = Y @ robot.parameters
+            assert np.abs(there - tau).max() < 1e-6 * np.abs(tau).max()
+    assert 20 <= clear < 60
+
+
+@pytest.mark.parametrize("k", [1e-6, 1e4])
+def test_a_small_or_large_robot_has_the_base_parameters_of_one_alike(k):
+    """Masses are compared with masses times lengths squared: no column is idle for its unit."""
+    links, hinges = random_description(
+        5, 3, branching=0.3, prismatic=0.3, fixed=0.2, rotors=False, friction=False
+    )
+    usual = base_parameters(Robot(assemble("usual", links, hinges)))
+    powers = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+    other = {
+        name: Inertia.from_parameters(tuple(np.array(x.parameters, dtype=float) * k**powers))
+        for name, x in links.items()
+    }
+    moved = [replace(h, position=k * h.position) for h in hinges]
+    base = base_parameters(Robot(assemble("other", other, moved)))
+    assert base.agree
+    assert base.numerical.clear
+    assert (base.count, base.columns) == (usual.count, usual.columns)
+    units = np.tile(k**powers, len(usual.matrix[0]) // 10).astype(float)
+    scaled = base.matrix * units / units[list(base.columns)][:, None]
+    np.testing.assert_allclose(scaled, usual.matrix, rtol=0, atol=1e-8)

@@ -384,3 +384,12 @@ def test_a_hint_is_given_where_samples_are_seldom(robot, signals):
     columns = flat(signals) | {"t": 1000 * T}
     data = observe(robot, columns, cutoff=0.02, check=False)
     assert any("is t in s?" in note and "--unit t=ms" in note for note in data.notes)
+
+
+@pytest.mark.parametrize("name", ["q3", "tau7", "v1", "a1", "current"])
+def test_columns_that_are_not_used_are_named(robot, signals, name):
+    extra = signals | {name: np.linspace(0, 1, len(signals["t"]))}
+    with pytest.raises(appell.InputError, match=f"nothing is known of column '{name}'"):
+        observe(robot, extra)
+    chosen = {"t": "t", "q": ["q1", "q2"], "tau": ["tau1", "tau2"]}
+    assert len(observe(robot, extra, columns=chosen).t) == len(observe(robot, signals).t)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import appell
+from appell.equations.quantities import QUANTITIES
+from appell.model.library.random import random_tree
 
 N = 13
 
@@ -321,3 +323,65 @@ def test_a_law_that_gives_no_number_in_one_block_has_failed():
     errors = iter([1e-3, np.nan, 0.0])
     [check] = in_blocks(lambda *_: [Check("law", next(errors), 1.0)], 300, 0)
     assert not check.passed
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_friction_has_the_precision_of_the_result(kind):
+    """The result is float64 unless all arguments are float32: friction is part of it."""
+    robot = appell.Robot(random_tree(4, 2, branching=0.0, friction=True))
+    draw = np.random.default_rng(0)
+    q, v, a = draw.normal(size=(3, 5, 4))
+    v = v.astype(np.float32)
+    q, a = q.astype(kind), a.astype(kind)
+    wide = v.astype(np.float64) if kind == "float64" else v
+    expected = robot.inverse_dynamics(q, wide, a, friction=True)
+    tau = robot.inverse_dynamics(q, v, a, friction=True)
+    assert tau.dtype == expected.dtype == kind
+    np.testing.assert_array_equal(tau, expected)
+    np.testing.assert_array_equal(
+        robot.forward_dynamics(q, v, a, friction=True),
+        robot.forward_dynamics(q, wide, a, friction=True),
+    )
+    np.testing.assert_array_equal(
+        robot.forward_dynamics(q, v, a.astype(np.float32), friction=True),
+        robot.forward_dynamics(q, wide, a.astype(np.float32), friction=True),
+    )
+
+
+# Quaternions of any length
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_quaternion_of_any_length_is_a_rotation(dtype):
+    robot = appell.load("free_chain")
+    draw = np.random.default_rng(1)
+    small, large = {"float64": (1e-300, 1e300), "float32": (1e-35, 1e35)}[dtype]
+    lengths = np.geomspace(small, large, 41)
+    q = np.repeat(draw.normal(size=(1, robot.nq)), len(lengths), axis=0)
+    q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
+    unit = q.astype(dtype)
+    q[:, 3:7] *= lengths[:, None]
+    q = q.astype(dtype)
+    close = 32 * np.finfo(dtype).eps
+    for quantity, frame in (("gravity", None), ("forward_kinematics", "P6"), ("jacobian", "P6")):
+        kernel = robot.kernel(quantity, frame=frame, dtype=dtype)
+        expected = kernel(unit[0])
+        size = np.abs(expected).max()
+        batch = kernel(q)
+        assert np.abs(batch - expected).max() < close * size
+        for row, single in zip(q, batch, strict=True):
+            np.testing.assert_array_equal(kernel(row), single)
+            if dtype == "float64":
+                extra = (robot.model.frame(frame),) if frame else ()
+                equation = QUANTITIES[quantity].formulations[robot.default_formulation(quantity)]
+                on_floats = np.array(equation(robot.model, row.tolist(), *extra), dtype=float)
+                assert np.abs(on_floats - expected).max() < close * size
+    np.testing.assert_allclose(robot.gravity(q), robot.gravity(unit), rtol=0, atol=close * 1e3)
+
+
+def test_a_quaternion_beyond_all_lengths_is_no_rotation():
+    robot = appell.load("free_chain")
+    q = np.zeros((4, robot.nq))
+    q[:, 3:7] = np.array([0.0, 1e308, 5e-324, np.inf])[:, None]
+    with np.errstate(all="ignore"):
+        assert np.isnan(robot.gravity(q)).any(axis=1).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from appell.cli.app import app
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from appell.identify import Data, Fit
     from appell.robot import Robot
@@ -67,7 +66,7 @@ def excite(
     from appell.identify.excitation import CRITERIA, KINDS
     from appell.library import load
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, new_folder, write_files
+    from appell.show.folder import document_files, new_folder, unless_empty, write_files
     from appell.show.identification import excitation_document
 
     require_matplotlib()
@@ -80,7 +79,7 @@ def excite(
         )
     limits = _limits(arm, position, speed, torque, rig)
     output = new_folder(output)  # now, and not after all is computed
-    with _unless_empty(output), _Searching() as progress:
+    with unless_empty(output), _Searching() as progress:
         found = identification.excite(
             arm,
             duration=duration,
@@ -183,14 +182,15 @@ def demo(
     controller with the nominal and with the identified model."""
     from rich.console import Console
 
+    from appell.errors import whole
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, new_folder, write_files
+    from appell.show.folder import document_files, new_folder, unless_empty, write_files
     from appell.show.identification import example_document
     from appell.study.identify_puma import identify_puma
 
     require_matplotlib()
     output = new_folder(output)
-    with _unless_empty(output), Console(stderr=True).status("") as status:
+    with unless_empty(output), whole(), Console(stderr=True).status("") as status:
         example = identify_puma(quick=quick, seed=seed, told=status.update)
     document = example_document(example)
     files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
@@ -199,17 +199,6 @@ def demo(
     for name, reason in example.refused.items():
         typer.echo(f"{name}: {reason}")
     typer.echo(f"Written: {written}")
-
-
-@contextmanager
-def _unless_empty(folder: Path) -> Iterator[None]:
-    """Takes a new folder away if what was to fill it fails."""
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            folder.rmdir()
-        raise
 
 
 def _limits(

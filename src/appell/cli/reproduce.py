@@ -24,21 +24,23 @@ def reproduce(
     ] = Path("reproduction"),
 ) -> None:
     """Compute the papers' tables and figures; status 1 if a row is out of its bounds."""
+    from appell.errors import whole
     from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import new_folder, write_documents
+    from appell.show.folder import new_folder, unless_empty, write_documents
 
     require_matplotlib()
     if paper is not None and paper not in PAPERS:
         reproduced(paper)  # says which there are
     folder = new_folder(output)  # now, and not after all is computed
     documents = []
-    for name in [paper] if paper else PAPERS:
-        document = reproduced(name)
-        documents.append(document)
-        _print_document(document)
-    typer.echo(f"Written: {write_documents(documents, folder)}")
+    with unless_empty(folder), whole():
+        for name in [paper] if paper else PAPERS:
+            document = reproduced(name)
+            documents.append(document)
+            _print_document(document)
+        typer.echo(f"Written: {write_documents(documents, folder)}")
     failures = [(d, table, row) for d in documents for table, row in d.failures]
     for document, table, row in failures:
         place = f"{document.name}, {table.title}, {row.what}"

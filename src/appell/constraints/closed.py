@@ -296,6 +296,15 @@ class ClosedRobot(Robot):
 
     # Its equations
 
+    def equation(
+        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
+    ) -> Callable[..., Any]:
+        """Not given: those of the open tree would leave out the loops."""
+        raise InputError(
+            f"equation({quantity!r}): '{self.name}' is closed, and its equations are made only as "
+            "kernels: robot.kernel(...) gives them."
+        )
+
     def kernel(
         self,
         quantity: str,

@@ -22,7 +22,7 @@ from appell.constraints.closed import ClosedRobot
 from appell.constraints.keep import picture, save_arrays, smooth
 from appell.constraints.refusal import SingularError, finite
 from appell.equations.free import coordinate_rates
-from appell.errors import InputError
+from appell.errors import InputError, interrupted
 from appell.model.units import units_of
 from appell.robot import Array, Numbers, Robot
 
@@ -164,8 +164,12 @@ class _Flight:
         while solver.status == "running" and stopped is None:
             try:
                 problem = solver.step()
-            except (KeyboardInterrupt, _LawError) as reason:
-                stopped = str(reason) or f"interrupted at {t:.6g} s"
+            except KeyboardInterrupt:
+                interrupted()
+                stopped = f"interrupted at {t:.6g} s"
+                break
+            except _LawError as reason:
+                stopped = str(reason)
                 break
             if solver.status == "failed":
                 stopped = f"the integrator stopped at {t:.6g} s: {problem}"

@@ -57,7 +57,8 @@ class Place:
             )
         turned = After(link.R, as_rotation(self._rotation()))
         s = link.s + link.R @ as_vector(self.position)
-        return replace(link, R=as_rotation(as_array(turned)), s=as_vector(s))
+        size = max(abs(float(x)) for x in (*link.s, *self.position))
+        return replace(link, R=as_rotation(as_array(turned)), s=as_vector(s, size))
 
     def _rotation(self) -> Any:
         if self.axis is not None:

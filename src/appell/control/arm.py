@@ -10,12 +10,13 @@ from appell.equations.kinematics import poses, then
 from appell.equations.spherical_wrist import Arm, Planar
 from appell.errors import InputError
 from appell.maths.rotation import Matrix
-from appell.maths.scalar import snap
+from appell.maths.scalar import SNAP, snap
 from appell.maths.vector import Tensor, Vector, cross
+from appell.model.build import as_vector
 from appell.model.model import BASE, Model
 from appell.robot import Robot
 
-_EXACT = 1e-12  # of a pose the closed form promises as much
+_EXACT = 1e-12  # of a pose the closed form promises as much: sines, and lengths by the arm's own
 _KNOWN: WeakKeyDictionary[Robot, dict[str | None, Fitted | str]] = WeakKeyDictionary()
 
 
@@ -69,13 +70,14 @@ def _examined(model: Model, frame: str | None) -> Fitted | str:
     places = poses(model, model.spread([0.0] * model.nv, shifted=True))
     axes = [Line(places[i].s, places[i].z) for i in path]
     tool = then(places[tip.body], tip.R, tip.s)
-    arm = _fit(axes, kinds[2] == "P", tool.R.rows, tool.s)
+    size = max(_length(line.point - axes[0].point) for line in axes) or 1.0
+    arm = _fit(axes, kinds[2] == "P", tool.R.rows, tool.s, size)
     if isinstance(arm, str):
         return arm
     return Fitted(arm, tuple(body.coordinate for body in bodies))
 
 
-def _fit(axes: list[Line], slides: bool, R: Tensor, p: Vector) -> Arm | str:
+def _fit(axes: list[Line], slides: bool, R: Tensor, p: Vector, size: float) -> Arm | str:
     """The geometry of six axes and a tool, or what does not fit."""
     (_, k), (_, u), (_, z3), (_, z4), (_, z5), (_, z6) = axes
     wrist = axes[3].point + z4 * ((axes[4].point - axes[3].point) @ z4)
@@ -87,34 +89,36 @@ def _fit(axes: list[Line], slides: bool, R: Tensor, p: Vector) -> Arm | str:
         return "axis 3 is not parallel to axis 2"
     if abs(z4 @ z5) > _EXACT or abs(z5 @ z6) > _EXACT:
         return "the axes of its wrist are not square in turn"
-    if any(_length(cross(wrist - line.point, line.z)) > _EXACT for line in axes[4:]):
+    small = _EXACT * size
+    if any(_length(cross(wrist - line.point, line.z)) > small for line in axes[4:]):
         return "the axes of its wrist do not meet in one point"
     e = cross(u, k)
 
-    def planar(v: Vector) -> Planar:
-        return Planar(_number(v @ k), _number(v @ e))
+    def planar(v: Vector, tolerance: float = SNAP * size) -> Planar:
+        return Planar(snap(float(v @ k), tolerance), snap(float(v @ e), tolerance))
 
     inner = axes[1].point
     elbow = wrist if slides else axes[2].point
-    upper, fore = planar(elbow - inner), planar(z3 if slides else wrist - elbow)
-    if not slides and min(hypot(*upper), hypot(*fore)) < _EXACT:
+    upper, fore = planar(elbow - inner), planar(z3, SNAP) if slides else planar(wrist - elbow)
+    if not slides and min(hypot(*upper), hypot(*fore)) <= small:
         return "its upper arm or its forearm has no length"
     into = Tensor(e, u, k)
     forearm = Tensor(into @ cross(z5, z4), into @ z5, into @ z4)
     hand = Tensor(cross(z5, z6), z5, z6)
     return Arm(
         axes=_matrix(into.T),
-        origin=_vector(axes[0].point),
-        beside=_number((wrist - axes[0].point) @ u),
+        origin=as_vector(axes[0].point, size),
+        beside=snap(float((wrist - axes[0].point) @ u), SNAP * size),
         shoulder=planar(inner - axes[0].point),
         upper=upper,
         fore=fore,
         slides=slides,
         turn=1 if slides or u @ z3 > 0 else -1,
         forearm=_matrix(forearm.T),
-        bend=Planar(_number(z6 @ z4), _number(z6 @ cross(z5, z4))),
+        bend=Planar(snap(float(z6 @ z4)), snap(float(z6 @ cross(z5, z4)))),
         hand=_matrix(Tensor(*(hand @ column for column in R.T)).T),
-        tool=_vector(R.T @ (p - wrist)),
+        tool=as_vector(R.T @ (p - wrist), size),
+        size=size,
     )
 
 
@@ -122,13 +126,5 @@ def _length(v: Vector) -> float:
     return float(hypot(*v))
 
 
-def _number(x: float) -> float:
-    return snap(float(x))
-
-
-def _vector(v: Vector) -> Vector:
-    return Vector(*map(_number, v))
-
-
 def _matrix(rows: Tensor) -> Matrix:
-    return Matrix(Tensor(*map(_vector, rows)))
+    return Matrix(Tensor(*(Vector(*(snap(float(x)) for x in row)) for row in rows)))

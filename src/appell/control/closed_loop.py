@@ -18,7 +18,7 @@ from appell.control.plan import Motion, Plan, planned, vector
 from appell.control.plant import External, Lost, Plant
 from appell.control.rubbing import RubbingPlant
 from appell.control.tracked import Tracked, pieces
-from appell.errors import InputError
+from appell.errors import InputError, interrupted
 from appell.model.units import units_of
 from appell.robot import Array, Robot
 
@@ -103,6 +103,7 @@ class _Loop:
                 stopped = str(problem)
                 break
             except KeyboardInterrupt:
+                interrupted()
                 stopped = f"interrupted at {now:.6g} s"
                 break
         return self.result(stopped)

@@ -16,7 +16,7 @@ from appell.errors import InputError
 from appell.robot import Array, Numbers, Robot
 
 _METHODS = ("auto", "closed", "numeric")
-_REACH = 1e-14  # m^2, of squares of lengths by rounding
+_REACH = 1e-14  # of the square of the arm's size: squares of lengths by rounding
 _SLACK = 1e-9  # rad or m by which a limit may be passed
 _FAR = 1e9  # what is beyond the limits is taken last
 
@@ -81,7 +81,7 @@ def _closed(asked: Asked, branch: str) -> Array:
     fitted = spherical_arm(goal.robot, goal.frame)
     arm = list(fitted.coordinates)
     q, beyond = closed_form(goal.robot, goal.frame)(goal.pose)
-    reached: Any = np.repeat(beyond <= _REACH, 2, axis=-1)
+    reached: Any = np.repeat(beyond <= _REACH * fitted.arm.size**2, 2, axis=-1)
     refuse(asked, ~reached.any(axis=-1))
     if branch == "all":
         q[~reached] = np.nan

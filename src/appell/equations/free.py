@@ -28,8 +28,14 @@ Rows = list[list[Scalar]]
 
 
 def orientation(q: Sequence[Scalar]) -> Matrix:
-    """From the body's axes to the world's; the quaternion may have any length but zero."""
+    """From the body's axes to the world's; the quaternion may have any length but zero.
+
+    It is scaled by its largest components first, so that no square overflows or loses digits.
+    Where even their sum overflows, or its inverse does, the result is not a number.
+    """
     x, y, z, w = q[3:7]
+    scale = 1 / (abs(x) + abs(y) + abs(z) + abs(w))
+    x, y, z, w = x * scale, y * scale, z * scale, w * scale
     k = 2 / (x * x + y * y + z * z + w * w)
     kx, ky, kz = k * x, k * y, k * z
     return Matrix(

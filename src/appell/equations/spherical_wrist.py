@@ -23,7 +23,7 @@ from appell.maths.scalar import Scalar, atan2, sign, sqrt
 from appell.maths.vector import Tensor, Vector
 
 # Added where a direction may vanish, so that an arm in a singular pose picks some angle: too
-# small to be seen in a pose.
+# small to be seen in a pose. Of lengths it is a part of the arm's size.
 _TINY = 1e-18
 
 
@@ -92,6 +92,7 @@ class Arm(NamedTuple):
     bend: Planar  # the turn about axis 5 from axis 4 to axis 6
     hand: Matrix  # the tool's axes in the hand's: z along axis 6, y along axis 5
     tool: Vector  # from the wrist to the tool, in the tool's axes
+    size: Scalar = 1  # m, of the arm's lengths: what is small beside it is small
 
 
 def inverse_kinematics(
@@ -110,7 +111,7 @@ def inverse_kinematics(
         seen = [AboutZ(*turn).T @ column for column in R]
         P = Planar(wrist.z, r) - arm.shoulder
         for q3, V, bent, outside in elbows(arm, P, side):
-            lift = nearly_unit(P.relative_to(V), P @ P)
+            lift = nearly_unit(P.relative_to(V), P @ P, arm.size * arm.size)
             W = [arm.forearm.T @ about_u(lift.turned(bent), column) for column in seen]
             beyond.append(inside + outside)
             for q4, q5, q6 in wrists(arm, W):
@@ -129,7 +130,7 @@ def wrist_of(arm: Arm, pose: Sequence[Sequence[Scalar]]) -> tuple[list[Vector], 
 
 def shoulder(arm: Arm, wrist: Vector, side: int) -> tuple[Planar, Scalar, Scalar]:
     """The turn q1, the wrist's place r along e, and what is missing to the distance ``beside``."""
-    x, y = wrist.x + _TINY, wrist.y
+    x, y = wrist.x + _TINY * arm.size, wrist.y
     square = x * x + y * y
     rest = square - arm.beside * arm.beside
     r = side * sqrt(positive(rest))
@@ -153,7 +154,7 @@ def elbows(arm: Arm, P: Planar, side: int) -> Iterator[tuple[Scalar, Planar, Pla
     cosine = (square - (a @ a + b @ b)) / reach
     limited = 0.5 * (abs(cosine + 1) - abs(cosine - 1))
     sine = sqrt(positive(1 - limited * limited))
-    straight = unit(b.relative_to(a))  # gamma while q3 = 0
+    straight = unit(b.relative_to(a), arm.size * arm.size)  # gamma while q3 = 0
     for up in (side, -side):
         bent = Planar(limited, up * sine).relative_to(straight)
         q3 = angle(Planar(bent.k, arm.turn * bent.e))
@@ -190,17 +191,17 @@ def opposite(q: Scalar) -> Scalar:
     return q - pi * sign(q + _TINY)
 
 
-def unit(v: Planar) -> Planar:
-    """The same direction; some direction where there is none."""
-    some = Planar(v.k + _TINY, v.e)
+def unit(v: Planar, size: Scalar = 1) -> Planar:
+    """The same direction; some direction where there is none beside ``size``."""
+    some = Planar(v.k + _TINY * size, v.e)
     return some * (1 / sqrt(some @ some))
 
 
-def nearly_unit(v: Planar, length: Scalar) -> Planar:
+def nearly_unit(v: Planar, length: Scalar, size: Scalar) -> Planar:
     """The same direction, of a vector whose length is known but for some digits lost: one step
     of Newton's towards the root restores them."""
-    some = Planar(v.k + _TINY, v.e)
-    inverse = 1 / (length + _TINY)
+    some = Planar(v.k + _TINY * size, v.e)
+    inverse = 1 / (length + _TINY * size)
     return some * (inverse * (1.5 - 0.5 * (some @ some) * (inverse * inverse)))
 
 

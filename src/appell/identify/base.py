@@ -8,7 +8,7 @@ random states, and compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from appell.constraints.closed import ClosedRobot
 from appell.errors import InputError
 from appell.identify.alone import alone
 from appell.identify.grouping import grouping
-from appell.identify.states import random_states
+from appell.identify.states import states_anywhere
 from appell.identify.structure import ROUNDING, conditions
+from appell.model.model import Model
 from appell.robot import Robot
 
 Array = npt.NDArray[np.float64]
@@ -29,14 +30,18 @@ Places = npt.NDArray[np.intp]
 # so that they are the ones expressed by others, as in the literature.
 _ORDER = (9, 4, 5, 7, 8, 1, 2, 3, 0, 6)
 
+_CLEAR = 30.0
+_UNITS = (2, 1, 1, 1, 0, 0, 0, 0, 0, 0)  # the power of a length that makes each a kg m^2
+
 
 @dataclass(frozen=True)
 class Numerical:
-    """The rank of a regressor of unit columns at random states, by QR with pivoting.
+    """The rank of a regressor of unit columns at random states, by its singular values.
 
-    ``kept`` is the smallest diagonal entry of R that counts and ``dropped`` the largest that does
-    not, both by the first; ``threshold`` stands between them. Rounding alone leaves entries of
-    about ``rounding``; the threshold is no lower than 1e-9, as angles in files have ten digits.
+    ``kept`` is the smallest that counts and ``dropped`` the largest that does not, both by the
+    first, or the length of a whole column by the longest; ``threshold`` stands between them.
+    Rounding alone leaves values of about ``rounding``; the threshold is no lower than 1e-9, as
+    angles in files have ten digits.
     """
 
     count: int
@@ -48,6 +53,12 @@ class Numerical:
     @property
     def gap(self) -> float:
         return self.kept / max(self.dropped, np.finfo(float).tiny)
+
+    @property
+    def clear(self) -> bool:
+        """Whether both are far from the threshold, so that other states would count the same:
+        singular values of the same robot at other states differ by a few times."""
+        return self.kept >= _CLEAR * self.threshold and self.dropped <= self.threshold / _CLEAR
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,8 @@ class Base:
 
     @property
     def agree(self) -> bool:
-        """Whether both ways count the same."""
-        return self.structural is None or self.structural == self.numerical.count
+        """Whether the rules count the same as the regressor; True where no rules apply."""
+        return self.structural is None or self.structural == self.count
 
     def standard(self, base: npt.ArrayLike, prior: npt.ArrayLike) -> Array:
         """The standard parameters nearest to a prior (in SI units) that have this base."""
@@ -85,6 +96,11 @@ class Base:
         head = f"{self.count} base parameters of {self.matrix.shape[1]} "
         rules = "no rules apply" if self.structural is None else f"{self.structural} by rules"
         head += f"({rules}, {n.count} by the regressor's rank, gap {n.kept:.0e} to {n.dropped:.0e})"
+        if not n.clear:
+            head += (
+                "\n  the count is not clear: some effects are about as small as what is taken for "
+                f"zero, {n.threshold:.0e} of the largest"
+            )
         width = max(map(len, self.names), default=0)
         pairs = zip(self.names, self.grouping, strict=True)
         rows = [f"  {name:<{width}} = {text}" for name, text in pairs]
@@ -114,14 +130,16 @@ def base_parameters(
         )
     names = np.array(robot.parameter_names(friction=friction, rotors=rotors, short=True))
     asked = np.asarray(range(len(names)) if columns is None else columns, dtype=np.intp)
-    rows, felt = stacked(robot, asked, friction, rotors, samples, seed)
-    numerical = rank(rows)
+    units = _units(robot, asked)
+    rows = stacked(robot, asked, friction, rotors, samples, seed)
+    numerical, felt, span = rank(rows * units)
     C = _rules(robot, friction, rotors) if columns is None else None
-    by_rules = None if C is None else _independent(C, asked)
-    if C is not None and by_rules is not None and len(by_rules) == numerical.count:
-        source, chosen = C, by_rules
-    else:  # the data decide: what no state shows cannot be told apart, whatever the rules say
-        source, chosen = rows, _independent(rows, asked)
+    by_rules, _, rule_span = rank(C) if C is not None else (None, None, span)
+    source = rows
+    if C is not None and by_rules is not None and by_rules.count == numerical.count:
+        source, span = C / units, rule_span
+    # Else the data decide: what no state shows cannot be told apart, whatever the rules say.
+    chosen = _independent(span, asked)
     matrix = np.zeros((len(chosen), len(names)))
     matrix[:, asked] = _combination(source, chosen)
     places = [int(asked[k]) for k in chosen]
@@ -135,7 +153,7 @@ def base_parameters(
             grouping(row, names.tolist(), k) for row, k in zip(matrix, places, strict=True)
         ),
         idle=tuple(idle),
-        structural=None if by_rules is None else len(by_rules),
+        structural=None if by_rules is None else by_rules.count,
         numerical=numerical,
         friction=friction,
         rotors=rotors,
@@ -143,71 +161,105 @@ def base_parameters(
 
 
 def _rules(robot: Any, friction: bool, rotors: bool) -> Array | None:
-    """The conditions of structure.py, which hold for trees."""
+    """The conditions of structure.py, which hold for trees, with the robot's size as the unit of
+    length."""
     if not isinstance(robot, Robot) or isinstance(robot, ClosedRobot):
         return None
-    return conditions(robot.model, friction=friction, rotors=rotors)
+    model, k = robot.model, 1 / _size(robot)
+    alike = replace(
+        model,
+        bodies=tuple(replace(body, s0=body.s0 * k) for body in model.bodies),
+        frames=tuple(replace(frame, s=frame.s * k) for frame in model.frames),
+    )
+    return conditions(alike, friction=friction, rotors=rotors)
 
 
 def stacked(
     robot: Any, columns: Places, friction: bool, rotors: bool, samples: int | None, seed: int
-) -> tuple[Array, Array]:
-    """R of the regressor at random states, its columns, and whether each has any effect."""
+) -> Array:
+    """R of the regressor's columns at random states."""
     count = samples if samples is not None else max(20, 4 * len(columns) // robot.nv + 1)
     if not isinstance(count, (int, np.integer)) or count < 1:
         raise InputError(f"base_parameters(samples={samples!r}): expected a whole number, 1 up.")
-    states = random_states(robot, int(count), seed)
-    Y = robot.regressor(*states, friction=friction, rotors=rotors)[..., columns]
-    Y = Y.reshape(-1, len(columns))
-    size = np.linalg.norm(Y, axis=0)
-    felt = size > ROUNDING * size.max(initial=0.0)
-    Y = np.where(felt, Y, 0.0)
-    return np.asarray(np.linalg.qr(Y, mode="r")), felt
+    size = _size(robot)
+    q, v, a = states_anywhere(robot, int(count), seed, size)
+    # As fast as things of this size fall, so that gravity and inertia are felt alike.
+    v, a = v / np.sqrt(size), a / size
+    Y = robot.regressor(q, v, a, friction=friction, rotors=rotors)[..., columns]
+    if isinstance(robot, Robot) and not isinstance(robot, ClosedRobot):
+        slides = [joint.kind == "prismatic" for joint in robot.model.joints]
+        Y = Y * np.where(slides, size, 1.0)[:, None]  # forces as moments
+    return np.asarray(np.linalg.qr(Y.reshape(-1, len(columns)), mode="r"))
 
 
-def rank(rows: Array) -> Numerical:
-    """Of the columns, each scaled to length one."""
-    from scipy.linalg import qr
+def _size(robot: Any) -> float:
+    """The largest length of a robot, m: beside it others are small."""
+    if not isinstance(robot.model, Model):
+        return 1.0
+    places = [body.s0 for body in robot.model.bodies] + [frame.s for frame in robot.model.frames]
+    return max(abs(float(x)) for place in places for x in place) or 1.0
 
+
+def _units(robot: Any, columns: Places) -> Array:
+    """What makes columns comparable: those of masses, first moments and moments of inertia differ
+    by a length."""
+    links = len(robot.model.links) if isinstance(robot.model, Model) else 0
+    size = _size(robot)
+    powers = [_UNITS[k % 10] if k < 10 * links else 0 for k in columns.tolist()]
+    return np.array([size**-p for p in powers], dtype=float)
+
+
+def rank(rows: Array) -> tuple[Numerical, npt.NDArray[np.bool_], Array]:
+    """Of the columns, each scaled to length one; which of them there are; and as many rows as the
+    rank has that span all of them."""
     size = np.linalg.norm(rows, axis=0)
-    unit = rows[:, size > 0] / size[size > 0]
-    if not unit.size:
-        return Numerical(0, 0.0, 0.0, ROUNDING, 0.0)
-    (R, _), rounding = (
-        qr(unit, mode="r", pivoting=True),
-        float(np.finfo(float).eps * max(unit.shape)),
-    )
-    diagonal = np.abs(np.diag(R)) / abs(R[0, 0])
+    felt = size > ROUNDING * size.max(initial=0.0)
+    unit = np.where(felt, rows / np.where(felt, size, 1.0), 0.0)
+    if not felt.any():
+        return Numerical(0, 0.0, 0.0, ROUNDING, 0.0), felt, unit[:0]
+    _, s, Vt = np.linalg.svd(unit, full_matrices=False)
+    rounding = float(np.finfo(float).eps * max(unit.shape))
     threshold = max(ROUNDING, rounding)
-    count = int((diagonal > threshold).sum())
-    dropped = float(diagonal[count]) if count < len(diagonal) else 0.0
-    return Numerical(count, float(diagonal[count - 1]), dropped, threshold, rounding)
+    span, s = np.where(felt, s[:, None] * Vt, 0.0), s / s[0]
+    count = int((s > threshold).sum())
+    share = size / size.max()
+    kept = min(float(s[count - 1]), float(share[felt].min()))
+    dropped = max(float(s[count]) if count < len(s) else 0.0, float(share[~felt].max(initial=0.0)))
+    return Numerical(count, kept, dropped, threshold, rounding), felt, span[:count]
 
 
-def _independent(matrix: Array, places: Places) -> list[int]:
-    """Columns that do not follow from those before them, in the order of preference."""
+def _independent(span: Array, places: Places) -> list[int]:
+    """As many columns as there are rows, those first in the order of preference that do not follow
+    from the ones before them.
+
+    A column that does so but for little would be a poor choice, unless there is no better one.
+    """
     order = sorted(
         range(len(places)), key=lambda k: (places[k] // 10, _ORDER.index(int(places[k] % 10)))
     )
-    size = np.linalg.norm(matrix, axis=0)
-    Q = np.zeros((len(matrix), 0))
-    chosen = []
-    for k in order:
-        if size[k] <= ROUNDING * size.max(initial=0.0):
-            continue
-        rest = matrix[:, k] / size[k]
-        for _ in range(2):  # once more, for what rounding left
-            rest = rest - Q @ (Q.T @ rest)
-        left = np.linalg.norm(rest)
-        if left > 10 * ROUNDING:
-            Q = np.column_stack([Q, rest / left])
-            chosen.append(k)
+    chosen: list[int] = []
+    Q = np.zeros((len(span), 0))
+    for least in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 0.0):
+        for k in order:
+            rest = span[:, k]
+            if k in chosen or not rest.any() or Q.shape[1] == len(span):
+                continue
+            for _ in range(2):  # once more, for what rounding left
+                rest = rest - Q @ (Q.T @ rest)
+            left = np.linalg.norm(rest)
+            if left > least:
+                Q = np.column_stack([Q, rest / left])
+                chosen.append(k)
     return sorted(chosen)
 
 
 def _combination(matrix: Array, chosen: list[int]) -> Array:
-    """Every column as a sum of the chosen ones."""
-    K = np.linalg.lstsq(matrix[:, chosen], matrix, rcond=None)[0]
+    """Every column as a sum of the chosen ones; what is 1e-9 of a column is none of it."""
+    size = np.linalg.norm(matrix, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    unit = matrix / size
+    K = np.linalg.lstsq(unit[:, chosen], unit, rcond=None)[0]
     K[np.abs(K) < 1e-9] = 0.0
+    K = K * size / size[chosen][:, None]
     whole = np.round(K)
-    return np.where(np.abs(K - whole) < 1e-9, whole, K)
+    return np.where(np.abs(K - whole) < 1e-9 * np.abs(whole), whole, K)

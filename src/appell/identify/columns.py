@@ -31,10 +31,12 @@ def signals(
     _refuse_others("columns", columns)
     _refuse_others("units", units)
     found: dict[str, Array] = {}
+    used: set[str] = set()
     for signal in SIGNALS:
         names = _names(table, robot, signal, columns)
         if names is None:
             continue
+        used |= set(names)
         unit = (units or {}).get(signal)
         joints = robot.model.joints
         made = [
@@ -42,7 +44,25 @@ def signals(
             for j, name in enumerate(names)
         ]
         found[signal] = made[0] if signal == "t" else np.column_stack(made)
+    if columns is None:
+        _refuse_unused(table, robot, [name for name in table.columns if name not in used])
     return found
+
+
+def _refuse_unused(table: Table, robot: Robot, unused: list[str]) -> None:
+    """Columns that nothing is done with: whoever recorded them may think that it is."""
+    if not unused:
+        return
+    some = ", ".join(f"'{name[:40]}'" for name in unused[:5])
+    more = f" and {len(unused) - 5} more" if len(unused) > 5 else ""
+    rates = [name for name in unused if re.match(r"v[_ ]?\d", name, re.IGNORECASE)]
+    hint = f" Speeds are used where all {robot.nv} joints have them." if rates else ""
+    raise InputError(
+        f"{table.origin}: nothing is known of column {some}{more}; '{robot.name}' has "
+        f"{robot.nv} joints, whose columns are t, q1 to q{robot.nv}, tau1 to tau{robot.nv} and "
+        f"perhaps v1 to v{robot.nv}.{hint} Delete the others, or name those to use by columns="
+        "{...}: others are then left alone."
+    )
 
 
 def _refuse_others(what: str, given: Any) -> None:

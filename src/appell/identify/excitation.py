@@ -17,7 +17,8 @@ import numpy as np
 from appell.control.given import limits as positive
 from appell.control.given import number
 from appell.control.trajectory import Joined, State, Trajectory
-from appell.errors import InputError
+from appell.errors import InputError, interrupted
+from appell.identify.alone import alone
 from appell.identify.basis import Basis, fourier, splines
 from appell.identify.checks import named
 from appell.identify.limits import Box, HalfSpace, Limits, limits
@@ -108,6 +109,7 @@ class Excitation(Trajectory):
         )
 
 
+@alone
 def excite(
     robot: Robot,
     *,
@@ -139,7 +141,9 @@ def excite(
     too. ``noise`` is that of the torques, one number or one a joint: a noisy joint counts less.
 
     The search begins with the best of ``random`` motions, ``starts`` times. Control-C ends it and
-    keeps the best so far; ``progress`` is told of every iteration.
+    keeps the best so far, which may be one of these (``interrupted`` is then True); ``progress`` is
+    told of every iteration. The search amplifies rounding: another processor may find another
+    motion, about as good.
     """
     _refuse(robot, harmonics, kind, criterion)
     starts = whole_number("excite: starts", starts, least=1)
@@ -159,11 +163,11 @@ def excite(
     score = _SCORES[criterion]
     order = np.argsort([score(s) for s in spectra], kind="stable")
     search = _Search(observation, fitting, criterion, iterations, progress)
-    x, interrupted = search.best([candidates[k] for k in order[:starts]])
+    x, broken_off = search.best([candidates[k] for k in order[:starts]])
     s = observation.spectrum(x)
     return Excitation(
         kind, basis, x, allowed, criterion, condition(s), log_det(s), compared,
-        fitting.used(x), interrupted,
+        fitting.used(x), broken_off,
     )  # fmt: skip
 
 
@@ -203,18 +207,20 @@ class _Search:
         from appell.identify.spectral import CRITERIA
 
         o, found = self.observation, [starts[0]]
-        interrupted = False
+        broken_off = False
         try:
             problem = Problem(o, self.fitting.limits, CRITERIA[self.criterion])
             for k, start in enumerate(starts, 1):
                 found += problem.solve(start, self.iterations, self._watch(k, len(starts)))
         except Interrupted as so_far:
             found += so_far.found
-            interrupted = True
+            broken_off = True
         except KeyboardInterrupt:
-            interrupted = True
+            broken_off = True
+        if broken_off:
+            interrupted()
         kept = [x for x in map(self.fitting.fitted, found) if x is not None]
-        return min(kept, key=lambda x: _SCORES[self.criterion](o.spectrum(x))), interrupted
+        return min(kept, key=lambda x: _SCORES[self.criterion](o.spectrum(x))), broken_off
 
     def _watch(self, start: int, starts: int) -> Callable[[int, float], None]:
         def watch(iteration: int, value: float) -> None:

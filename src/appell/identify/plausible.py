@@ -108,7 +108,9 @@ def _refuse_units(robot: Robot, fit: Array, given: Signals, origin: str) -> None
         if fit[j, j] < _CLEAR:
             continue
         both = np.column_stack([given.tau[:, j], needed[:, j]])
-        factor = float(np.divide(*np.linalg.norm(_without_friction(given.v[:, j], both), axis=0)))
+        largest = np.abs(both).max(axis=0)
+        left = np.linalg.norm(_without_friction(given.v[:, j], both / largest), axis=0)
+        factor = float(np.divide(*left) * (largest[0] / largest[1]))
         if not 0.05 < factor < 20:
             raise InputError(
                 f"{origin}: tau{j + 1} is about {factor:.3g} times what the model needs; check its "
@@ -146,13 +148,15 @@ def _open(fit: Array) -> Array:
 
 
 def _readings(robot: Robot, given: Signals) -> Iterator[tuple[str, Signals]]:
-    """Other ways to read the positions."""
+    """Other ways to read the positions and their rates."""
     q, v, a, tau = given
     n = robot.nv
     turning = np.array([joint.kind == "revolute" for joint in robot.model.joints])
     for name, factor in (("degrees", _DEGREE), ("radians taken for degrees", 1 / _DEGREE)):
         by = np.where(turning, factor, 1.0)
         yield f"q is in {name}", Signals(q * by, v * by, a * by, tau)
+        yield f"v and a are in {name}, and q is not", Signals(q, v * by, a * by, tau)
+        yield f"a is in {name}, and q and v are not", Signals(q, v, a * by, tau)
     for j in range(n):
         by = np.where(np.arange(n) == j, -1.0, 1.0)
         yield f"q{j + 1} has the opposite sign", Signals(q * by, v * by, a * by, tau)
@@ -185,6 +189,13 @@ def _without_friction(speed: Array, forces: Array) -> Array:
 
 def _correlations(x: Array, y: Array) -> Array:
     """Of every column of x with every one of y; zero where one does not change."""
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    x, y = _scaled(x), _scaled(y)
     sizes = np.outer(np.linalg.norm(x, axis=0), np.linalg.norm(y, axis=0))
     return np.divide(x.T @ y, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+
+def _scaled(x: Array) -> Array:
+    """Less its mean, and each column by its largest number: no square overflows or vanishes."""
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    x = x / np.where(largest > 0, largest, 1.0)
+    return np.asarray(x - x.mean(axis=0))

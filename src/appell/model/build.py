@@ -22,9 +22,17 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.rotation import AboutX, AboutZ, After, Matrix, Rotation, as_matrix
-from appell.maths.scalar import snap
+from appell.maths.scalar import SNAP, snap
 from appell.maths.vector import ZERO, Tensor, Vector
-from appell.model.inertia import LARGEST, NOTHING, Inertia, check_finite, check_inertia
+from appell.model.inertia import (
+    LARGEST,
+    NOTHING,
+    Inertia,
+    check_finite,
+    check_inertia,
+    snapped,
+    with_sizes,
+)
 from appell.model.model import BASE, FREE, Body, Frame, Joint, Kind, Model
 
 Array = npt.NDArray[np.float64]
@@ -99,29 +107,35 @@ def assemble(
     inertias: list[Inertia] = []
     for h in ordered:
         body, R, s = place[h.parent]
-        R, s = R @ h.rotation, s + R @ h.position
+        R, s = R @ exact_rotation(h.rotation), s + R @ h.position
+        onwards = exact_rotation(h.link_rotation)
         if h.joint is None:
-            place[h.child] = (body, R @ h.link_rotation, s + R @ h.link_position)
+            place[h.child] = (body, R @ onwards, s + R @ h.link_position)
             continue
         Rz = frame_along(np.asarray(h.axis, dtype=float), h.name)
         parents.append(body)
         R0s.append(R @ Rz)
         s0s.append(s)
         inertias.append(NOTHING)
-        place[h.child] = (len(parents) - 1, Rz.T @ h.link_rotation, Rz.T @ h.link_position)
+        place[h.child] = (len(parents) - 1, Rz.T @ onwards, Rz.T @ h.link_position)
 
     turn, shifts = _planar_frames(parents, R0s, s0s, [h.joint for h in moving if h.joint])
     Rzs = [_about_z(b) for b in turn]
 
     frames = []
     root_inertia = NOTHING
+    lengths = [x for h in ordered for x in (*h.position, *h.link_position)]
+    size = max(map(abs, lengths), default=0.0)
     for link, (body, R, s) in place.items():
-        if body == BASE:
-            root_inertia = root_inertia + links[link].moved(as_rotation(R), as_vector(s))
-        else:
+        if body != BASE:
             R, s = Rzs[body].T @ R, Rzs[body].T @ s
-            inertias[body] = inertias[body] + links[link].moved(as_rotation(R), as_vector(s))
-        frames.append(Frame(link, body, as_rotation(R), as_vector(s)))
+        frame = Frame(link, body, as_rotation(R), as_vector(s, size))
+        carried = with_sizes(links[link]).moved(frame.R, frame.s)
+        if body == BASE:
+            root_inertia = root_inertia + carried
+        else:
+            inertias[body] = inertias[body] + carried
+        frames.append(frame)
 
     joints = _ordered([h.joint for h in moving if h.joint and h.mimic is None], order, name)
     index = {j.name: k for k, j in enumerate(joints)}
@@ -144,12 +158,15 @@ def assemble(
                 parent=p,
                 joint=h.joint,
                 R0=as_rotation(R0),
-                s0=as_vector(toparent @ s0s[i]),
+                s0=as_vector(toparent @ s0s[i], size),
                 inertia=snapped(inertias[i]),
                 coordinate=leader,
-                ratio=snap(h.mimic.ratio) if h.mimic else 1,
-                shift=snap(h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i] * revolute),
-                zero=snap(h.mimic.shift) if h.mimic else 0,
+                ratio=_whole(h.mimic.ratio) if h.mimic else 1,
+                shift=snap(
+                    h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i] * revolute,
+                    SNAP if revolute else SNAP * size,
+                ),
+                zero=h.mimic.shift if h.mimic else 0,
             )
         )
     tips = {h.child for h in ordered} - {h.parent for h in ordered}
@@ -245,7 +262,7 @@ def attach(
         )
     bodies = list(model.bodies)
     body = bodies[frame.body]
-    carried = snapped(body.inertia + load.moved(frame.R, frame.s))
+    carried = snapped(with_sizes(body.inertia) + with_sizes(load).moved(frame.R, frame.s))
     bodies[frame.body] = replace(body, inertia=carried)
     return replace(model, bodies=tuple(bodies))
 
@@ -261,13 +278,19 @@ def whole_number(what: str, n: Any, least: int) -> int:
     return number
 
 
-def as_vector(v: Sequence[float] | Array) -> Vector:
-    return Vector(*(snap(float(x)) for x in v))
+def as_vector(v: Sequence[float] | Array, size: float = 0.0) -> Vector:
+    """Zeros exact: components that are rounding beside the largest, or beside ``size``, the
+    largest number of the sums that made the vector."""
+    largest = max(size, *(abs(float(x)) for x in v))
+    return Vector(*(snap(float(x), SNAP * largest) for x in v))
 
 
 def as_rotation(R: Array) -> Rotation:
     """A rotation about x or z where the matrix is one, the matrix otherwise."""
     m = [[snap(float(x)) for x in row] for row in R]
+    for row in m:
+        if row.count(0) == 2:  # a unit vector along an axis
+            row[:] = [round(x) for x in row]
     if m[0] == [1, 0, 0]:
         return AboutX(m[1][1], m[2][1])
     if m[2] == [0, 0, 1]:
@@ -278,15 +301,19 @@ def as_rotation(R: Array) -> Rotation:
     return Matrix(Tensor(*(Vector(*row) for row in m)))
 
 
+def exact_rotation(R: Array) -> Array:
+    """The rotation nearest to a matrix that is almost one, as a file's or a person's digits give
+    it: a step of Newton's to the polar decomposition squares the error. Zeros and ones stay."""
+    return np.asarray(R) @ (1.5 * np.eye(3) - 0.5 * np.asarray(R).T @ R)
+
+
 def as_array(R: Rotation) -> Array:
     return np.array([[*row] for row in as_matrix(R).rows], dtype=float)
 
 
-def snapped(inertia: Inertia) -> Inertia:
-    """Zeros exact: what is left of a sum by rounding is no moment of inertia."""
-    numbers = [float(x) for x in inertia.parameters]
-    rounding = 1e-15 * max(map(abs, numbers))  # not 1e-15 itself: a robot may weigh milligrams
-    return Inertia.from_parameters(tuple(0 if abs(x) <= rounding else x for x in numbers))
+def _whole(ratio: float) -> float | int:
+    """A mimic's ratio; 1 as a whole number. It has a size of its own: none is too small."""
+    return round(ratio) if abs(ratio) in (0, 1) else float(ratio)
 
 
 def _tree(
@@ -364,19 +391,21 @@ def _finite(numbers: Sequence[float] | Array, what: str) -> Sequence[float] | Ar
 
 def frame_along(axis: Array, joint: str) -> Array:
     """A rotation whose z is the axis; a coordinate axis gives a matrix of zeros and ones."""
-    length = np.linalg.norm(axis)
-    if axis.shape != (3,) or not np.isfinite(length) or length < 1e-9:
+    largest = np.abs(axis).max(initial=0.0)
+    if axis.shape != (3,) or not np.isfinite(axis).all() or largest == 0:
         raise ModelError(
             f"joint '{joint}': axis {axis.tolist()} has no direction; give three finite numbers, "
             "not all zero."
         )
-    z = np.array([snap(x) for x in axis / length], dtype=float)
+    z = axis / largest  # its square neither vanishes nor overflows
+    z = np.where(np.abs(z) <= SNAP, 0.0, z)
+    z /= np.linalg.norm(z)
+    if z[2] == 1 and not z[:2].any():
+        return np.eye(3)
     x = np.zeros(3)
     # Across the axis, in the plane of its two largest components.
     i, j = sorted(np.argsort(-np.abs(z), kind="stable")[:2])
     x[i], x[j] = (z[j], -z[i])
-    if z[2] == 1:
-        x = np.array([1.0, 0.0, 0.0])
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
 
@@ -428,12 +457,16 @@ def _planar_frames(
 
 def _zxz(R: Array, s: Array) -> tuple[float, float]:
     """The angles b and d of R = Rz(b) Rx(a) Rz(d)."""
-    if hypot(R[2, 0], R[2, 1]) < 1e-12:
-        # Parallel axes: b is free, and x along the offset keeps its y zero.
-        sense = 1 if R[2, 2] > 0 else -1
-        b = atan2(s[1], s[0]) if abs(s[1]) > 1e-12 else 0.0
-        return b, sense * (atan2(R[1, 0], R[0, 0]) - b)
-    return _principal(atan2(R[0, 2], -R[1, 2]), atan2(R[2, 0], R[2, 1]))
+    parallel = hypot(R[2, 0], R[2, 1]) <= SNAP
+    if not parallel:
+        b = atan2(R[0, 2], -R[1, 2])
+    else:  # b is free, and x along the offset keeps its y zero
+        b = atan2(s[1], s[0]) if abs(s[1]) > SNAP * hypot(s[0], s[1]) else 0.0
+    # The first row of Rz(-b) R is cos d, -sin d, 0. Where the axes are nearly parallel b is known
+    # to few digits, but b and d fit each other.
+    row = cos(b) * R[0] + sin(b) * R[1]
+    d = atan2(-row[1], row[0])
+    return (b, d) if parallel else _principal(b, d)
 
 
 def _principal(b: float, d: float) -> tuple[float, float]:

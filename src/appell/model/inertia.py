@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.rotation import Rotation
+from appell.maths.rounding import sized
 from appell.maths.scalar import Scalar, is_zero
 from appell.maths.vector import NIL, ZERO, Symmetric, Vector, inertia_product, point_inertia
 
@@ -71,6 +72,33 @@ class Inertia(NamedTuple):
 
 
 NOTHING = Inertia(0, ZERO, NIL)
+
+
+def with_sizes(inertia: Inertia) -> Inertia:
+    """The same numbers, which remember the terms that they are summed from: see snapped."""
+    return Inertia.from_parameters(tuple(map(sized, inertia.parameters)))
+
+
+def snapped(inertia: Inertia) -> Inertia:
+    """Zeros exact: what is left of a sum by rounding is no moment of inertia.
+
+    Of numbers with sizes, what is rounding beside the terms of its own sum. Besides, what a
+    drawing program's rounding left: a first moment or a product of inertia that is less than
+    1e-15 of what the spread of the mass in its directions allows,
+    (sum m x y)^2 <= (sum m x^2) (sum m y^2). No moment about an axis is ever taken for zero.
+    """
+    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = (sized(x).rounded for x in inertia.parameters)
+    half = 0.5 * (xx + yy + zz)
+    x, y, z, one = (max(k, 0.0) ** 0.5 for k in (half - xx, half - yy, half - zz, m))
+
+    def felt(k: float, a: float, b: float) -> float | int:
+        return 0 if abs(k) <= 1e-15 * a * b else k
+
+    return Inertia(
+        m,
+        Vector(felt(hx, x, one), felt(hy, y, one), felt(hz, z, one)),
+        Symmetric(xx, felt(xy, x, y), yy, felt(xz, x, z), felt(yz, y, z), zz),
+    )
 
 
 def check_finite(link: str, inertia: Inertia) -> npt.NDArray[np.float64]:

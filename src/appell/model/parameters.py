@@ -15,8 +15,7 @@ import numpy.typing as npt
 from appell.errors import InputError
 from appell.maths.rotation import After, Matrix, Rotation, as_matrix
 from appell.maths.vector import Symmetric, Tensor, Vector, point_inertia
-from appell.model.build import snapped
-from appell.model.inertia import Inertia, check_inertia
+from appell.model.inertia import Inertia, check_inertia, snapped, with_sizes
 from appell.model.model import BASE, Body, Joint, Model
 
 Array = npt.NDArray[np.float64]
@@ -100,7 +99,7 @@ def _from_ten(model: Model, body: Body, numbers: Sequence[float]) -> Inertia:
     inertia = Inertia.from_parameters(tuple(numbers))
     check_inertia(body.name, inertia)
     link = model.frame(body.name)
-    return snapped(inertia.moved(link.R, link.s))
+    return snapped(with_sizes(inertia).moved(link.R, link.s))
 
 
 def _drive(joint: Joint, numbers: dict[str, Any]) -> Joint:

@@ -18,22 +18,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from appell.maths.vector import ZERO, Symmetric, Vector
-from appell.model.build import snapped
-from appell.model.inertia import Inertia
+from appell.model.inertia import Inertia, snapped, with_sizes
 from appell.model.model import BASE, Body, Model
 
 
 def regrouped(model: Model) -> Model:
     """A model with the same inverse and forward dynamics and the most zeros."""
-    inertias = [body.inertia for body in model.bodies]
+    inertias = [with_sizes(body.inertia) for body in model.bodies]
     for i, body in model.inwards():
         idle = _indifferent(body, inertias[i])
         inertias[i] = inertias[i] - idle
         if body.parent != BASE:
             inertias[body.parent] = inertias[body.parent] + idle.moved(body.R0, body.s0)
-    bodies = (
-        replace(b, inertia=_lamina(snapped(x))) for b, x in zip(model.bodies, inertias, strict=True)
-    )
+    bodies = (replace(b, inertia=_lamina(x)) for b, x in zip(model.bodies, inertias, strict=True))
     return replace(model, bodies=tuple(bodies))
 
 
@@ -42,7 +39,7 @@ def _indifferent(body: Body, inertia: Inertia) -> Inertia:
     if body.sigma:
         return Inertia(0, ZERO, inertia.tensor)
     I = inertia.tensor
-    alike = I.xy == 0 and abs(I.xx - I.yy) <= 1e-15 * abs(I.xx)
+    alike = I.xy.rounded == 0 and (I.xx - I.yy).rounded == 0
     across = I.xx if alike else 0.5 * (I.xx + I.yy - I.zz)
     return Inertia(
         inertia.mass, Vector(0, 0, inertia.moment.z), Symmetric(across, 0, across, 0, 0, 0)
@@ -50,8 +47,15 @@ def _indifferent(body: Body, inertia: Inertia) -> Inertia:
 
 
 def _lamina(inertia: Inertia) -> Inertia:
-    """I_zz = I_xx + I_yy to the last digit, where it holds but for rounding."""
-    I = inertia.tensor
-    if abs(I.xx + I.yy - I.zz) > 1e-12 * abs(I.zz):
-        return inertia
-    return inertia._replace(tensor=I._replace(zz=I.xx + I.yy))
+    """Zeros exact, and I_zz = I_xx + I_yy to the last digit where it holds but for rounding.
+
+    The moment about the axis, which is all that its own joint feels of the tensor, stays as it is:
+    the others are differences of larger numbers and take up the rounding.
+    """
+    exact, I = snapped(inertia), inertia.tensor
+    xx, zz = exact.tensor.xx, exact.tensor.zz
+    if (xx == 0 and exact.tensor.yy == 0) or (I.xx + I.yy - I.zz).rounded != 0:
+        return exact
+    lamina = exact.tensor._replace(yy=zz - xx, zz=xx + (zz - xx))
+    kept = abs(lamina.zz - zz) <= 1e-15 * abs(zz)
+    return exact._replace(tensor=lamina) if kept else exact

@@ -190,7 +190,7 @@ def _axis(joint: Element) -> Array:
     axis = np.array((1.0, 0.0, 0.0) if element is None else numbers(element, "xyz", 3))
     if not axis.any():
         raise fault(element, "the axis is 0 0 0, which has no direction; give another.")
-    return axis / np.abs(axis).max()  # Its square neither vanishes nor overflows.
+    return axis
 
 
 def _mimic(name: str, joints: Mapping[str, Element], followed: dict[str, Mimic]) -> Mimic | None:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from appell.dynamics import Array, Dynamics, Numbers, float_kind, kind_of, one_of
 from appell.errors import InputError
-from appell.model.build import snapped
 from appell.model.dh import link_inertia
-from appell.model.inertia import Inertia, check_inertia
+from appell.model.inertia import Inertia, check_inertia, snapped
 from appell.model.library.agile_wrist import branches
 from appell.model.parameters import SYMBOLS, names
 from appell.model.wrist import Wrist

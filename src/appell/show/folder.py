@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 
@@ -103,3 +104,14 @@ def csv(study: StraightLine, motion: Motion) -> str:
     names = [f"{x}{j}" for x in ("q", "v", "a", "tau") for j in joints]
     rows = np.column_stack([study.path.t, motion.q, motion.v, motion.a, motion.tau]).tolist()
     return "\n".join([",".join(["t", *names]), *(",".join(map(repr, row)) for row in rows), ""])
+
+
+@contextmanager
+def unless_empty(folder: Path) -> Iterator[None]:
+    """Takes a new folder away if what was to fill it fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise

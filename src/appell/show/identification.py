@@ -232,7 +232,8 @@ def tracking_table(example: Example) -> Table:
         [*joints, "all", "times better"],
         rows,
         "The same law and gains on the same rig; only the model differs. The last two compensate "
-        "the identified friction, too.",
+        "the identified friction, too. The search for the excitation amplifies rounding: on "
+        "another processor the motion is another one, and the last row differs by a few times.",
     )
 
 

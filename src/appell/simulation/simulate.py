@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.constraints.closed import ClosedRobot
-from appell.errors import InputError
+from appell.errors import InputError, interrupted
 from appell.recipe import formulation_named, quantity_named
 from appell.robot import Robot
 from appell.simulation.contact import Choice, find_contacts
@@ -144,6 +144,7 @@ def simulate(
     except Degenerate as problem:
         stopped = flight.degenerate(problem)
     except KeyboardInterrupt:
+        interrupted()
         stopped = f"interrupted at {flight.t:.6g} s; run.resume(until=...) goes on"
     settings = {
         "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,

@@ -22,6 +22,7 @@ from appell.control.rig.safety import Limits
 from appell.control.rig.serve import summary
 from appell.control.rig.setup import Setup, setup
 from appell.control.rig.signals import terminable
+from appell.errors import interrupted
 from appell.robot import Robot
 
 
@@ -73,9 +74,13 @@ def run(
         seed=seed,
     )
     if ready.channel == "lockstep":
-        return in_lockstep(ready)
-    with start(ready) as running:
-        return running.wait()
+        report = in_lockstep(ready)
+    else:
+        with start(ready) as running:
+            report = running.wait()
+    if report.interrupted:
+        interrupted()
+    return report
 
 
 def in_lockstep(ready: Setup) -> Report:

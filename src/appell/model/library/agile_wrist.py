@@ -8,9 +8,9 @@ from typing import Any
 
 from appell.errors import ModelError
 from appell.maths.vector import Vector
-from appell.model.build import gravity_field, snapped
+from appell.model.build import gravity_field
 from appell.model.dh import link_inertia
-from appell.model.inertia import Inertia, check_inertia
+from appell.model.inertia import Inertia, check_inertia, snapped
 from appell.model.wrist import BRANCHES, Limb, Wrist, arc
 
 Angles = float | Sequence[float]
