@@ -81,11 +81,10 @@ def simulate(
             law=law == "newton", gap=gap == 1e-6, points=points is None, method=method == "DOP853",
             max_impacts=max_impacts == 10_000, resume=resume is None,
         )  # fmt: skip
-        same = {"stops": stops, "friction": friction, "rtol": rtol, "atol": atol}
-        most = {"max_step": max_step, "max_steps": max_steps}
         with _bar(progress, 0.0, _time(until, 0.0)) as show:
             moved: Run = robot.simulate(
-                () if q0 is None else q0, v0, until=until, torque=torque, **same, **most,
+                () if q0 is None else q0, v0, until=until, torque=torque, stops=stops,
+                friction=friction, rtol=rtol, atol=atol, max_step=max_step, max_steps=max_steps,
                 show=lambda t: show(t, 0),
             )  # fmt: skip
         return moved
