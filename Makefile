@@ -10,10 +10,10 @@ BIN := $(VENV)/bin
 CORES := -n auto --dist worksteal
 
 # One part of every layer: seconds each, and most mistakes show in one of them.
-QUICK := tests/equations/test_agreement.py tests/equations/test_scalars.py tests/laws \
-	tests/robot/test_robot.py tests/model tests/compile/test_tape.py tests/compile/test_cache.py \
-	tests/constraints/test_closed.py tests/simulation/test_impacts.py tests/control/test_laws.py \
-	tests/identify/test_base_parameters.py tests/docs/test_docs.py::test_code_on_the_page_runs_and_gives_what_it_says[README.md]
+QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.py \
+	tests/compile/test_cache.py tests/compile/test_native.py tests/robot/test_robot.py \
+	tests/constraints/test_closed.py tests/simulation/test_solvers.py tests/control/test_laws.py \
+	tests/identify/test_base_parameters.py
 
 .PHONY: demo test quick machines lint bench pictures docs clean
 

@@ -220,12 +220,17 @@ class _Flight:
             # Again from before this step: to where the run ends, or with other speeds, or (if those
             # do not describe the motion here yet) to halfway there.
             when, ending, there = event
-            if ending and when - t <= 1e-12 * max(1.0, t):
+            at_once = when - t <= 1e-12 * max(1.0, t)
+            if ending and at_once:
                 return ending
             if ending:
                 solver = self._solver(when)
+            elif self._passing(there):
+                solver = self._solver(until)
+            elif at_once:
+                return f"no choice of independent speeds describes the motion at {t:.6g} s"
             else:
-                solver = self._solver(until if self._passing(there) else 0.5 * (t + when))
+                solver = self._solver(0.5 * (t + when))
         return f"more than {self.max_steps} steps (max_steps) until {self.states[-1][0]:.6g} s"
 
     def _event(self, solver: Any) -> tuple[float, str | None, Array] | None:
@@ -240,9 +245,7 @@ class _Flight:
         reached = first_limit(self.limits, start, end, place)
         if reached is not None:
             end = max(start, reached[0])
-        found = first_singular(
-            self.robot.assembly, self.chosen, start, end, place, self.singular
-        )  # fmt: skip
+        found = first_singular(self.robot.assembly, self.chosen, start, end, place, self.singular)
         if found is None and reached is None:
             return None
         if found is None:
@@ -289,7 +292,10 @@ class _Flight:
         """Whether other speeds, now used, describe both the last state and where these became
         poor."""
         t, q, _ = self.states[-1]
-        best = tuple(freedom_at(self.robot.assembly, there).best())
+        free = freedom_at(self.robot.assembly, there)
+        best = tuple(free.best())
+        if free.n != self.robot.nv:
+            return False
         here = look(self.robot.assembly, best, np.zeros(1), q[None]).quality[0]
         tried = sum(when == t for when, _ in self.choices)
         if list(best) == self.chosen or here < 10 * POOR or tried > 3:
