@@ -1,19 +1,34 @@
 # make demo   set up, run the main job, leave a report
-# make test   set up, lint, types, layers, all tests
+# make test   set up, lint, types, layers, all tests, and some of them as on other processors
+# make quick  lint, types, layers and a chosen part of the tests, in two minutes
 # make bench  side by side with other libraries (several minutes)
 # make docs   build the documentation (make pictures draws its pictures anew)
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORES := -n auto --dist worksteal
 
-.PHONY: demo test lint bench pictures docs clean
+# One part of every layer: seconds each, and most mistakes show in one of them.
+QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.py \
+	tests/compile/test_cache.py tests/compile/test_native.py tests/robot/test_robot.py \
+	tests/constraints/test_closed.py tests/simulation/test_solvers.py tests/control/test_laws.py \
+	tests/identify/test_base_parameters.py
+
+.PHONY: demo test quick machines lint bench pictures docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/appell run
 
 test: lint
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest $(CORES)
+	$(BIN)/python tests/machines.py $(CORES)
+
+quick: lint
+	$(BIN)/pytest $(CORES) $(QUICK)
+
+machines: $(VENV)/.test
+	$(BIN)/python tests/machines.py $(CORES)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -9,12 +9,17 @@ import sys
 import pytest
 from hypothesis import settings
 
+from appell import set_threads
 from appell.compile import cache
 
 # CI draws the same examples every time. To look further: --hypothesis-profile=search
 settings.register_profile("ci", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=200)
 settings.load_profile("ci")
+
+
+# How many threads large batches use, as tests/machines.py varies it.
+set_threads(int(os.environ["APPELL_TEST_THREADS"]) if "APPELL_TEST_THREADS" in os.environ else None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import appell
 from appell.constraints import Custom, Loop, Place
-from appell.maths.scalar import cos, sin
+from appell.maths.scalar import cos, sign, sin, sqrt
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia
@@ -209,3 +209,63 @@ def test_rows_of_ones_own_are_differentiated():
     run = robot.simulate(q, v, until=2.0)
     assert np.abs(run.q[:, 1] - np.sin(run.q[:, 0])).max() < 1e-12
     assert np.abs(run.energy - run.energy[0]).max() < 1e-9
+
+
+def beads():
+    """Two slides and a turn, on which constraints of one's own are put."""
+    links = {"base": NOTHING, **{name: random_inertia(np.random.default_rng(1)) for name in "xyr"}}
+    hinges = [
+        Hinge(name, above, name, Joint(name, kind), R, np.zeros(3))
+        for name, above, kind, R in (
+            ("x", "base", "prismatic", np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])),
+            ("y", "x", "prismatic", np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])),
+            ("r", "y", "revolute", np.eye(3)),
+        )
+    ]
+    return appell.Robot(assemble("beads", links, hinges))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda q, v: [v[0] * v[0] - v[1]], "row 1 of its function is not linear"),
+        (lambda q, v: [v[0] + 1e-9 * v[1] * v[2]], "not linear"),
+        (lambda q, v: [sqrt(v[0] * v[0] + v[1] * v[1])], "not linear"),
+        (lambda q, v: [sin(v[0])], "not linear"),
+        (lambda q, v: [v[0] / (1 + v[1] * v[1])], "not linear"),
+        (lambda q, v: [v[0] - 1e-7], "is -1e-07 while all speeds are zero"),
+        (lambda q, v: [v[0] - q[1]], "while all speeds are zero"),
+        (lambda q, v: [v[0] / v[1]], "raised ZeroDivisionError"),
+        (lambda q, v: [v[0] * sign(q[1])], "raised AttributeError"),
+        (lambda q, v: [v[0] if q[0] > 0 else v[1]], "raised TypeError"),
+    ],
+)
+def test_rows_that_are_not_linear_in_the_speeds_are_refused(function, message):
+    with pytest.raises(appell.InputError, match=message):
+        appell.close(beads(), [Custom(function)])
+
+
+@pytest.mark.parametrize(
+    ("function", "closure"),
+    [
+        (lambda q, v: [v[1] - v[0]], lambda q: [q[1] - sin(q[0])]),  # only where x is 0
+        (lambda q, v: [v[1]], lambda q: [q[0]]),
+        (lambda q, v: [v[1] - v[0], v[2]], lambda q: [q[1] - q[0], q[2] - 1e-3 * q[0]]),
+        (lambda q, v: [v[1] - v[0]], lambda q: [(q[1] - q[0]) * (q[1] - q[0])]),
+    ],
+)
+def test_rows_that_do_not_belong_to_their_closure_are_refused(function, closure):
+    wrong = Custom(function, count=len(closure([0, 0, 0])), closure=closure, name="wire")
+    with pytest.raises(appell.InputError, match=r"'wire': row .* does not belong to its closure"):
+        appell.close(beads(), [wrong])
+
+
+def test_rows_need_equal_their_closures_rates_only_where_it_is_closed():
+    """x^2 + y^2 = 1: the rate is 2 (x dx + y dy); divided by 2 r, which is 2 on the circle only, it
+    forbids the same."""
+    circle = Custom(
+        lambda q, v: [(q[0] * v[0] + q[1] * v[1]) / sqrt(q[0] * q[0] + q[1] * q[1])],
+        closure=lambda q: [q[0] * q[0] + q[1] * q[1] - 1],
+    )
+    robot = appell.close(beads(), [circle], guess=[0.6, 0.8, 0.1])
+    assert robot.nv == 2

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import appell
 from appell.constraints import ClosedRobot, SingularError
+from appell.constraints.assemble import null_space
+from appell.constraints.choose import Freedom
 
 
 def springs(robot: ClosedRobot, stiffness: float):
@@ -59,17 +64,53 @@ def test_a_falling_five_bar_changes_its_speeds_on_the_way():
     assert (run.v == run.speeds[:, [0, 2]]).all()
 
 
-def test_a_run_stops_before_a_parallelogram_becomes_flat():
+def parallelogram():
     robot = appell.load("four_bar", ground=0.8, crank=0.3, coupler=0.8, rocker=0.3).with_gravity(
         (0, 0, 0)
     )
-    q = robot.assemble([1.0, -1.0, 1.0], fixed={"crank": 1.0})
-    run = robot.simulate(q, [-1.0], until=3.0)
-    assert run.stopped is not None
-    assert "singular" in run.stopped
-    assert 0.5 < run.t[-1] < 1.0  # flat when the crank has turned by its first radian
-    assert np.abs(run.energy - run.energy[0]).max() < 1e-8
-    assert run.opening.max() < 1e-10
+    return robot, robot.assemble([1.0, -1.0, 1.0], fixed={"crank": 1.0})
+
+
+@pytest.mark.parametrize("margin", [1e-4, 1e-2, 0.1])
+def test_a_run_stops_before_a_parallelogram_becomes_flat(margin):
+    """It moves uniformly, so its steps are as long as rounding lets them be: the time must not
+    depend on them. The crank's angle at which the loop has that margin is found apart."""
+    robot, q = parallelogram()
+
+    def spare(angle):
+        return float(robot.margins([angle, -angle, angle]).loops) - margin
+
+    when = 1.0 - brentq(spare, 1e-6, 1.0, xtol=1e-14)  # flat when it has turned by a radian
+    for longest in (np.inf, 0.3, 0.01):
+        run = robot.simulate(q, [-1.0], until=3.0, singular=margin, max_step=longest)
+        assert run.stopped is not None
+        assert "singular" in run.stopped
+        # Halved down to 1e-12 s; an error of 1e-12 in q shifts the margin by as much.
+        assert abs(run.t[-1] - when) < 1e-10
+        assert np.abs(run.energy - run.energy[0]).max() < 1e-8
+        assert run.opening.max() < 1e-10
+
+
+def test_speeds_that_do_equally_well_are_chosen_in_the_order_of_the_joints():
+    """Whatever rounding favours: the rows of the basis are turned, and perturbed by rounding."""
+    draw = np.random.default_rng(3)
+    B = np.linalg.qr(np.vstack([np.eye(2), np.eye(2), 0.1 * np.ones((1, 2))]))[0]
+    for _ in range(20):
+        turn = np.linalg.qr(draw.normal(size=(2, 2)))[0]
+        other = B @ turn + draw.uniform(-1e-15, 1e-15, B.shape)
+        assert Freedom(3, [other]).best() == [0, 1]
+
+
+def test_the_allowed_speeds_have_one_basis():
+    """An SVD gives any one, as its kernels on each processor please."""
+    draw = np.random.default_rng(4)
+    J = draw.normal(size=(3, 7))
+    expected = null_space(J, 3)
+    for _ in range(10):
+        mixed = draw.normal(size=(3, 3)) @ J
+        assert np.abs(null_space(mixed, 3) - expected).max() < 1e-11
+    assert np.abs(J @ expected).max() < 1e-14
+    assert np.abs(expected.T @ expected - np.eye(4)).max() < 1e-14
 
 
 def test_long_steps_over_where_the_speeds_degenerate_are_taken_again():
@@ -106,8 +147,6 @@ def test_a_dropped_delta_stops_where_its_rods_are_stretched():
 
 
 def test_friction_takes_energy_as_fast_as_it_says():
-    from dataclasses import replace
-
     robot = appell.load("five_bar")
     model = robot.model
     rubbing = tuple(replace(j, viscous=0.2) for j in model.joints)
@@ -220,3 +259,100 @@ def energies(run):
 def test_odd_arguments_are_explained(call, message):
     with pytest.raises(appell.errors.InputError, match=message):
         call(appell.load("four_bar"))
+
+
+def limited(robot: ClosedRobot, **ranges: tuple[float, float]) -> ClosedRobot:
+    """The same robot with limits of its joints."""
+    model = robot.model
+    joints = tuple(
+        replace(j, lower=ranges[j.name][0], upper=ranges[j.name][1]) if j.name in ranges else j
+        for j in model.joints
+    )
+    bodies = tuple(replace(b, joint=joints[b.coordinate]) for b in model.bodies)
+    tree = appell.Robot(replace(model, joints=joints, bodies=bodies))
+    return appell.close(
+        tree, robot.constraints, independent=robot.independent, actuated=robot.actuated,
+        guess=robot.reference,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_closed_run_ends_where_a_joint_reaches_its_limit(side):
+    """Of a dependent joint, of an independent one, and whichever comes first."""
+    robot, q = parallelogram()
+    low, high = sorted((1.0 + side * 0.25, 1.0 - side))
+    for name, other in (("crank", "rocker"), ("rocker", "crank")):
+        arm = limited(robot, **{name: (low, high), other: (-3.0, 3.0)})
+        run = arm.simulate(q, [0.5 * side], until=2.0)
+        assert run.t[-1] == pytest.approx(0.5, abs=1e-8)
+        which = "upper" if side > 0 else "lower"
+        assert (
+            run.stopped
+            == f"the {which} limit {1 + side / 4:g} of joint '{name}' was reached at 0.5 s"
+        )
+        assert (run.q[:, [0, 2]] * side).max() <= (1 + side / 4) * side + 1e-9
+        past = arm.simulate(q, [0.5 * side], until=0.6, stops=False)
+        assert past.stopped is None
+        assert np.abs(past.q[-1, 0] - 1 - 0.3 * side) < 1e-9
+
+
+def test_a_limit_passed_and_left_within_one_step_is_seen():
+    """A spring that turns the crank back 1e-6 rad beyond its limit."""
+    robot, q = parallelogram()
+
+    def law(t, q, v):
+        return [-50.0 * (q[0] - 1.0)]
+
+    farthest = robot.simulate(q, [0.5], until=2.0, torque=law, max_step=1e-3).q[:, 0].max()
+    arm = limited(robot, crank=(-3.0, farthest - 1e-6))
+    run = arm.simulate(q, [0.5], until=2.0, torque=law)
+    assert "upper limit" in run.stopped
+    assert abs(run.q[-1, 0] - (farthest - 1e-6)) < 1e-9
+    free = limited(robot, crank=(-3.0, farthest + 1e-6)).simulate(q, [0.5], until=2.0, torque=law)
+    assert free.stopped is None
+
+
+def test_a_start_at_a_limit_leaves_it_or_ends_there():
+    robot, q = parallelogram()
+    arm = limited(robot, crank=(0.5, 1.0))
+    assert arm.simulate(q, [-0.5], until=0.5).stopped is None
+    run = arm.simulate(q, [0.5], until=0.5)
+    assert "upper limit 1 of joint 'crank' was reached" in run.stopped
+    assert run.t[-1] < 1e-8
+    with pytest.raises(
+        appell.InputError, match=r"q0 is 0\.2 beyond the upper limit .* stops=False"
+    ):
+        limited(robot, crank=(0.0, 0.8)).simulate(q, until=1.0)
+
+
+def test_a_closed_run_honours_max_steps_and_the_keyboard(capsys):
+    robot = appell.load("four_bar")
+    q = robot.assemble(fixed={"crank": 1.0})
+    run = appell.simulate(robot, q, [1.0], until=1.0, max_steps=3)
+    assert "more than 3 steps" in run.stopped
+    assert len(run.t) == 4
+    with pytest.raises(appell.InputError, match="max_steps = 0"):
+        robot.simulate(q, [1.0], until=1.0, max_steps=0)
+
+    def interrupted(t, q, v):
+        if t > 0.1:
+            raise KeyboardInterrupt
+        return np.zeros(1)
+
+    run = appell.simulate(robot, q, [1.0], until=1.0, torque=interrupted)
+    assert run.stopped.startswith("interrupted at 0.")
+    appell.simulate(robot, q, [1.0], until=0.05, progress=True)
+    assert "0.050 of 0.05 s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"restitution": 0.5}, {"mu": 0.1}, {"law": "poisson"}, {"gap": 1e-4},
+        {"points": ["rocker"]}, {"max_impacts": 3}, {"method": "Radau"},
+    ],
+)  # fmt: skip
+def test_what_a_closed_run_cannot_honour_is_refused(option):
+    robot = appell.load("four_bar")
+    with pytest.raises(appell.InputError, match=f"leave out {next(iter(option))}"):
+        appell.simulate(robot, robot.assemble(), until=0.01, **option)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -318,3 +318,54 @@ def test_feedforward_alone_needs_no_errors():
 def test_a_set_point_is_a_trajectory():
     run = track(PUMA, PointToPoint(PUMA), tuple(GOAL), q0=GOAL, until=0.2)
     assert run.max_error < 1e-12
+
+
+# Limits of the joints
+
+
+def limited(lower=-np.inf, upper=np.inf):
+    """One bar, weightless, whose joint has limits."""
+    model = WEIGHTLESS.model
+    joints = (replace(model.joints[0], lower=lower, upper=upper),)
+    bodies = tuple(replace(b, joint=joints[b.coordinate]) for b in model.bodies)
+    return Robot(replace(model, joints=joints, bodies=bodies))
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_run_ends_before_a_joint_passes_its_limit(side):
+    arm = limited(upper=0.505) if side > 0 else limited(lower=-0.505)
+    run = track(arm, LIMP, [0.0], until=2.0, v0=[side * 1.0])
+    which = "upper" if side > 0 else "lower"
+    assert (
+        run.stopped == f"the {which} limit {side * 0.505:g} of joint 'joint1' is passed at 0.505 s"
+    )
+    assert run.t[-1] == pytest.approx(0.5)  # the last sample before it
+    assert np.abs(run.q).max() <= 0.505
+    past = track(arm, LIMP, [0.0], until=1.0, v0=[side * 1.0], stops=False)
+    assert past.stopped is None
+    assert past.q[-1, 0] == pytest.approx(side)
+
+
+def test_a_limit_passed_and_left_between_two_samples_is_seen():
+    """A torque turns the arm back: it is beyond its limit for 0.3 ms, and at no sample."""
+
+    def back(t, q, v):
+        return [-INERTIA * 1000.0]
+
+    q = np.array([0.0])  # x = t - 500 t^2 is farthest at 1 ms, 0.5 mrad
+    run = track(limited(upper=0.00049), LIMP, q, until=0.02, v0=[1.0], external=back)
+    assert "upper limit" in run.stopped
+    assert run.t[-1] == 0
+    free = track(limited(upper=0.00051), LIMP, q, until=0.02, v0=[1.0], external=back)
+    assert free.stopped is None
+
+
+def test_a_start_beyond_a_limit_is_refused():
+    with pytest.raises(appell.InputError, match=r"starts 0\.1 beyond the upper limit 0\.4"):
+        track(limited(upper=0.4), LIMP, [0.5], until=1.0)
+
+
+def test_closed_robots_are_not_tracked():
+    closed = appell.load("four_bar")
+    with pytest.raises(appell.InputError, match="closed robots are not tracked"):
+        track(closed, LIMP, [0.5], until=1.0)

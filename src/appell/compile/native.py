@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from appell.compile.image import image, load_image
+from appell.errors import InputError
 
 ENTRIES = ("loop", "call")
+
+# Levels of x86-64: LLVM's name of a processor, and what it must have.
+_LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sse2": ("x86-64", ()),
+    "avx2": ("x86-64-v3", ("avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe")),
+    "avx512": ("x86-64-v4", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "fma")),
+}
 
 
 @cache
@@ -34,11 +42,25 @@ def machine() -> tuple[Any, ...]:
         where = Path((package and package.origin) or "").parent
         (library,) = (where / "binding").glob("libllvmlite.*")
         status = library.stat()
-        return platform.machine(), processor, status.st_size, status.st_mtime_ns
+        return platform.machine(), processor, status.st_size, status.st_mtime_ns, simd()
     except (OSError, ValueError):
         import llvmlite.binding as llvm
 
         return (platform.machine(), *_host(), llvm.llvm_version_info)
+
+
+def simd() -> str:
+    """The instructions that $APPELL_SIMD asks for, "" for all that the processor has.
+
+    It makes code as other processors run it, to compare the results.
+    """
+    asked = os.environ.get("APPELL_SIMD", "").lower()
+    if asked and asked not in _LEVELS:
+        raise InputError(
+            f"APPELL_SIMD = {asked!r}; expected {', '.join(_LEVELS)}, or nothing for all that this "
+            "processor has."
+        )
+    return asked
 
 
 def lanes(dtype: str) -> int:
@@ -103,7 +125,18 @@ def _target_machine() -> Any:
 def _host() -> tuple[str, str]:
     import llvmlite.binding as llvm
 
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    own = llvm.get_host_cpu_features()
+    asked = simd()
+    if not asked:
+        return llvm.get_host_cpu_name(), own.flatten()
+    cpu, needed = _LEVELS[asked]
+    missing = [name for name in needed if not own.get(name)]
+    if missing or platform.machine().lower() not in ("x86_64", "amd64"):
+        raise InputError(
+            f"APPELL_SIMD = {asked!r}: this processor ({platform.machine()}) lacks "
+            f"{', '.join(missing) or 'these instructions'}; unset it."
+        )
+    return cpu, ",".join(f"+{name}" for name in needed)
 
 
 @cache

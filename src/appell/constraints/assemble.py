@@ -7,7 +7,7 @@ actuators were chosen, so all choices share it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.constraints.kernels import compiled
-from appell.constraints.reduce import Mechanism
+from appell.constraints.reduce import Constraint, Mechanism
 from appell.errors import ModelError
 from appell.recipe import COMPILING
 from appell.robot import Array
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 CLOSED = 1e-10  # m or rad: what an assembled configuration may leave open, at most
 _LARGEST_STEP = 0.7  # rad or m
 _STEPS = 200
+_AGAIN, _BESIDE = 3, 0.1  # how often, and from how far beside, an assembly is tried again
+_TIE = 1e-6  # relative difference below which two squares count as equal
 
 
 class Assembly:
@@ -56,6 +58,17 @@ class Assembly:
             return np.zeros((*np.shape(q)[:-1], 0, self.model.nv))
         return self._kernel("constraint_jacobian")(q)
 
+    def slopes(self, q: Any) -> Array:
+        """How each row of the opening changes with the speeds, (rows of closure, joints)."""
+        return self._kernel("closure_jacobian")(q)[1]
+
+    def constraints(self) -> Iterator[tuple[Constraint, slice, slice]]:
+        """Each constraint, and where its rows are in J and in the opening."""
+        row = closure = 0
+        for c in self.mechanism.constraints:
+            yield c, slice(row, row + len(c.rows)), slice(closure, closure + c.closures)
+            row, closure = row + len(c.rows), closure + c.closures
+
     def is_closed(self, q: Array) -> bool:
         return bool((np.abs(self.opening(q)) <= CLOSED * max(1.0, self.mechanism.length)).all())
 
@@ -77,6 +90,20 @@ class Assembly:
                 break
             q = there
         return q
+
+    def assembled(self, q: Array, held: Sequence[int] = ()) -> Array:
+        """As ``nearest``. Half a turn from closed, the step vanishes; from a little beside it,
+        where this then starts again, it does not."""
+        draw, free = np.random.default_rng(0), np.setdiff1d(np.arange(self.model.nv), held)
+        closest = self.nearest(q, held)
+        for _ in range(_AGAIN):
+            if self.is_closed(closest):
+                break
+            step = np.zeros(self.model.nv)
+            step[free] = draw.uniform(-_BESIDE, _BESIDE, len(free))
+            there = self.nearest(displaced(self.model, q, step), held)
+            closest = there if self.is_closed(there) else closest
+        return closest
 
     def _shortened(self, q: Array, step: Array, size: float) -> tuple[Array, Array, Array]:
         """The longest of the halved steps that closes the loops further; q itself if none does."""
@@ -123,10 +150,25 @@ class Assembly:
 
 
 def null_space(J: Array, rank: int) -> Array:
-    """An orthonormal basis of what J lets move."""
+    """An orthonormal basis of what J lets move, the same on every processor: its rows that are the
+    pivots form a lower triangle with a positive diagonal."""
     if not len(J):
         return np.eye(J.shape[1])
-    return np.linalg.svd(J)[2][rank:].T
+    B = np.linalg.svd(J)[2][rank:].T  # turned as it happens
+    Q, R = np.linalg.qr(B[pivots(B)].T)
+    return B @ (Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+
+
+def pivots(B: Array) -> list[int]:
+    """The longest rows of a basis, one after another, each at right angles to those before it; of
+    rows equally long the first, whichever rounding favours."""
+    remainder, order = np.array(B), list[int]()
+    for _ in range(B.shape[1]):
+        squares = (remainder * remainder).sum(axis=1)
+        k = int(np.argmax(squares >= (1 - _TIE) * squares.max()))
+        order.append(k)
+        remainder = remainder - np.outer(remainder @ remainder[k], remainder[k] / squares[k])
+    return order
 
 
 def _size(phi: Array) -> float:

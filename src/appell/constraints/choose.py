@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.constraints.assemble import Assembly, null_space
+from appell.constraints.assemble import Assembly, null_space, pivots
 from appell.errors import InputError, ModelError
 from appell.robot import Array
 
@@ -31,12 +31,9 @@ class Freedom(NamedTuple):
         return [float(np.linalg.svd(B[chosen], compute_uv=False)[-1]) for B in self.bases]
 
     def best(self) -> list[int]:
-        """The speeds that determine the others with the least amplification, by pivoting on the
-        allowed ones."""
-        from scipy.linalg import qr
-
-        _, _, order = qr(self.bases[0].T, mode="economic", pivoting=True)
-        return sorted(int(k) for k in order[: self.n])
+        """The speeds that determine the others with the least amplification: the longest rows of
+        the basis, one after another, each at right angles to those before it."""
+        return sorted(pivots(self.bases[0]))
 
     def suits(self, chosen: Sequence[int]) -> bool:
         return len(chosen) == self.n and min(self.qualities(chosen)) > 1e-3

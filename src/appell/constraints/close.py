@@ -12,8 +12,10 @@ from appell.constraints.choose import freedom_about
 from appell.constraints.closed import ClosedRobot
 from appell.constraints.reduce import Constraint, Mechanism
 from appell.constraints.refusal import finite
+from appell.constraints.rolling import Custom
 from appell.errors import InputError
 from appell.robot import Array, Numbers, Robot
+from appell.selfcheck import displaced
 
 
 def close(
@@ -49,6 +51,7 @@ def close(
     tree = ClosedRobot(mechanism, _start(robot, guess), assembly=assembly)
     driven = None if actuated is None else tree.joints_named("actuated", actuated)
     reference = tree.assemble()
+    _refuse_foreign_rows(assembly, reference)
     free = freedom_about(assembly, reference)
     if independent is not None:
         chosen = tree.joints_named("independent", independent)
@@ -75,3 +78,29 @@ def _start(robot: Robot, guess: Numbers | None) -> Array:
     if robot.model.free:
         q[6] = 1.0
     return q
+
+
+def _refuse_foreign_rows(assembly: Assembly, reference: Array) -> None:
+    """Refuse rows of a user's own that forbid other motion than their closure does."""
+    draw, model = np.random.default_rng(0), assembly.model
+    moved = [displaced(model, reference, draw.uniform(-0.1, 0.1, model.nv)) for _ in range(3)]
+    closed = [q for q in map(assembly.nearest, moved) if assembly.is_closed(q)]
+    for c, rows, closures in assembly.constraints():
+        if not isinstance(c, Custom) or c.closure is None:
+            continue
+        for q in [reference, *closed]:
+            J = assembly.rows(q)[rows] / assembly.units
+            D = assembly.slopes(q)[closures] / assembly.units
+            apart = np.maximum(_outside(J, D), _outside(D, J))
+            if apart.max() > 1e-8:  # both are exact, at coordinates closed to 1e-10
+                raise InputError(
+                    f"'{c.name}': row {int(np.argmax(apart)) + 1} of its function does not belong "
+                    f"to its closure at q = {np.round(q, 3).tolist()}: the closure's rate forbids "
+                    "other motion there. Give the closure's rate, or leave the closure out."
+                )
+
+
+def _outside(A: Array, B: Array) -> Array:
+    """How far each row of A lies outside the rows' space of B, 0 to 1."""
+    away = A - A @ np.linalg.pinv(B, rcond=1e-10) @ B
+    return np.linalg.norm(away, axis=1) / np.maximum(np.linalg.norm(A, axis=1), 1e-300)

@@ -249,7 +249,7 @@ class ClosedRobot(Robot):
         if isinstance(fixed, Mapping):
             values = finite("assemble: fixed", list(fixed.values()), len(fixed))
             q[self.coordinates(list(fixed))] = values
-        q = self.assembly.nearest(q, held)
+        q = self.assembly.assembled(q, held)
         self.assembly.refuse_open(q, list(fixed))
         return q
 

@@ -45,6 +45,8 @@ _FORBIDDEN: dict[str, tuple[str, str]] = {
     "planar": ("z", "xy"),
     "distance": ("-", ""),
 }
+# Kinds whose axes must point the same way, not the opposite one.
+_DIRECTED = [kind for kind, (_, angular) in _FORBIDDEN.items() if angular in ("xyz", "xy")]
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Loop:
 
     @property
     def closures(self) -> int:
-        return len(self.rows)
+        return len(self.rows) + (self.kind in _DIRECTED)
 
     def check(self, model: Model) -> None:
         """Refuse links that are not there, and a loop that closes nothing."""
@@ -105,7 +107,11 @@ class Loop:
             )
 
     def position(self, model: Model, q: Sequence[Scalar]) -> Rows:
-        """How far the loop is from closed: m and, for angles near zero, rad."""
+        """How far the loop is from closed: m and, for angles near zero, rad.
+
+        The sines of angles, which are also zero half a turn off, are followed by 1 - cos of the
+        whole angle, which is 2 there. Gauss and Newton's step on both is the sine: it leads away
+        from half a turn, and its own rate is zero where the loop is closed."""
         pair = self._pair(model, q)
         if self.kind == "distance":
             assert self.length is not None
@@ -113,10 +119,15 @@ class Loop:
         X = pair.X.rows  # its rows are b's axes seen from a
         angles = Vector(X.y.z, -X.x.z, X.x.y)
         linear, angular = _FORBIDDEN[self.kind]
-        return [
+        rows = [
             *(getattr(pair.p, x) for x in linear),
             *(X.y.x if x == "-" else getattr(angles, x) for x in angular),
         ]
+        if angular == "xyz":
+            rows.append(0.5 * (3 - X.x.x - X.y.y - X.z.z))
+        elif angular == "xy":
+            rows.append(1 - X.z.z)
+        return rows
 
     def velocity(self, model: Model, q: Sequence[Scalar]) -> Velocity:
         """The rate of each row at given speeds. It is the position's where the loop is closed,

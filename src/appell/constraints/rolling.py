@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, pi
+from random import Random
 from typing import Any
 
+from appell.constraints.dual import Dual, rate
 from appell.constraints.loops import Rows, Velocity
 from appell.constraints.way import Place, Way, placed
 from appell.errors import InputError
 from appell.maths.scalar import Scalar, sqrt
 from appell.maths.vector import Vector, cross
-from appell.model.model import BASE, Model
+from appell.model.model import BASE, FREE, Model
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,10 @@ class KnifeEdge:
 class Custom:
     """Rows of one's own: ``function(q, v)`` gives ``count`` values that must be zero.
 
-    They are linear in the tree's speeds v, and made of q by + - * / and the functions of
+    They are linear in the tree's speeds v, and made of q by + - * / and sin, cos, sqrt of
     :mod:`appell.maths.scalar`, without branches: scalars here are not only floats. Where they are
-    the rates of positions that must be zero, ``closure(q)`` gives those, one a row.
+    the rates of positions that must be zero, ``closure(q)`` gives those, one per row. Both are
+    checked when a robot is closed with them.
     """
 
     function: Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
@@ -107,21 +110,79 @@ class Custom:
         return tuple(f"row {k + 1}" for k in range(self.count))
 
     def check(self, model: Model) -> None:
-        q = [0.1 * (k + 1) for k in range(model.nq)]
-        given = {"function": self.function(q, [1.0] * model.nv)}
-        if self.closure:
-            given["closure"] = self.closure(q)
-        for what, values in given.items():
-            if not isinstance(values, list | tuple) or len(values) != self.count:
+        """Refuse rows that are not ``count`` numbers, linear in the speeds."""
+        draw = Random(1)
+        for _ in range(5):
+            q = _coordinates(model, draw)
+            v, *along = ([draw.uniform(-1, 1) for _ in range(model.nv)] for _ in range(3))
+            for kind in (q, [Dual(x, 1.0) for x in q]):
+                self._values("function", self.function, kind, v)
+                if self.closure:
+                    self._values("closure", self.closure, kind)
+            self._refuse_affine(q, model.nv)
+            self._refuse_nonlinear(q, v, *along)
+
+    def _refuse_affine(self, q: list[float], n: int) -> None:
+        rest = self._values("function", self.function, q, [0.0] * n)
+        for k, x in enumerate(rest):
+            if x != 0:
                 raise InputError(
-                    f"'{self.name}': its {what} gave {values!r}; expected a list of {self.count}."
+                    f"'{self.name}': row {k + 1} of its function is {x} while all speeds are zero; "
+                    "expected 0: rows are linear in the speeds, without a constant term. A speed "
+                    "that is prescribed is no constraint of this kind."
                 )
+
+    def _refuse_nonlinear(
+        self, q: list[float], v: list[float], one: list[float], two: list[float]
+    ) -> None:
+        """By the second derivative along two directions, exact, and by adding speeds up."""
+
+        def of(*speeds: Any) -> list[Any]:
+            return self._values("function", self.function, q, *speeds)
+
+        moving = [Dual(Dual(x, a), Dual(b, 0.0)) for x, a, b in zip(v, one, two, strict=True)]
+        second = [float(rate(rate(x))) for x in of(moving)]
+        parts = of(v), of(one), of([x + y for x, y in zip(v, one, strict=True)])
+        for k, (bent, x, y, both) in enumerate(zip(second, *parts, strict=True)):
+            scale = abs(x) + abs(y) + abs(both)
+            if not abs(bent) <= 1e-12 * scale or not abs(x + y - both) <= 1e-9 * scale:
+                raise InputError(
+                    f"'{self.name}': row {k + 1} of its function is not linear in the speeds at "
+                    f"q = {[round(x, 3) for x in q]}; expected a sum of speeds, each times a "
+                    "function of q."
+                )
+
+    def _values(self, what: str, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        try:
+            values = function(*arguments)
+        except Exception as problem:  # the user's own code may raise anything
+            raise InputError(
+                f"'{self.name}': its {what} raised {problem!r}; expected + - * /, sin, cos and "
+                "sqrt of appell.maths.scalar, which take scalars of every kind."
+            ) from problem
+        if not isinstance(values, list | tuple) or len(values) != self.count:
+            raise InputError(
+                f"'{self.name}': its {what} gave {values!r}; expected a list of {self.count}."
+            )
+        return list(values)
 
     def position(self, model: Model, q: Sequence[Scalar]) -> Rows:
         return list(self.closure(q)) if self.closure else []
 
     def velocity(self, model: Model, q: Sequence[Scalar]) -> Velocity:
         return lambda v: list(self.function(q, v))
+
+
+def _coordinates(model: Model, draw: Random) -> list[float]:
+    """Of any configuration, closed or not."""
+    q = [
+        draw.uniform(-pi, pi) if j.kind == "revolute" else draw.uniform(-1, 1) for j in model.joints
+    ]
+    if not model.free:
+        return q
+    quaternion = [draw.gauss(0, 1) for _ in range(4)]
+    length = sum(x * x for x in quaternion) ** 0.5
+    return [*q[:3], *(x / length for x in quaternion), *q[FREE:]]
 
 
 def _name(constraint: Any, where: str, what: str) -> None:

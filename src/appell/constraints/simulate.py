@@ -3,7 +3,8 @@
 The state is q and the independent speeds. Speeds satisfy the loops because v = Gamma(q) u
 does; coordinates are put back on the loops after each step of the integrator, by what it
 erred. Where the independent speeds degenerate others take their place; where no choice
-helps, the loops themselves are singular, and the run stops with what it has.
+helps, the loops themselves are singular, and the run stops with what it has. It also stops
+where a joint reaches its limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ import numpy.typing as npt
 from appell.constraints.choose import freedom_at
 from appell.constraints.closed import ClosedRobot
 from appell.constraints.keep import picture, save_arrays, smooth
-from appell.constraints.refusal import SingularError, finite
+from appell.constraints.refusal import OPEN, SingularError, finite
+from appell.constraints.regular import (
+    POOR,
+    Limit,
+    Look,
+    first_limit,
+    first_singular,
+    limits,
+    look,
+)
 from appell.equations.free import coordinate_rates
 from appell.errors import InputError, interrupted
 from appell.model.units import units_of
@@ -31,8 +41,9 @@ if TYPE_CHECKING:
 
 Law = Callable[[float, Array, Array], npt.ArrayLike]
 
-_LOOKS = np.arange(1, 10) / 9  # where each step is searched for a singular configuration
-_FALLEN = 0.1  # the margin, by that of the speeds when they were chosen, at which others are sought
+_FALLEN = (
+    0.1  # the quality, by that of the speeds when they were chosen, at which others are sought
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,16 +101,25 @@ def simulate_closed(
     *,
     until: float,
     torque: npt.ArrayLike | Law | None = None,
+    stops: bool = True,
     friction: bool = False,
     rtol: float = 1e-12,
     atol: float = 1e-13,
     max_step: float = np.inf,
+    max_steps: int = 100_000,
     singular: float = 1e-4,
+    show: Callable[[float], None] | None = None,
 ) -> ClosedRun:
     """Move a closed robot from q0, v0 at time 0 (at rest without v0) until a time, in s.
 
-    ``torque`` is an array (actuators,) or a law (t, q, v) -> tau, none without it. The run stops
-    before a configuration whose loops have a margin below ``singular``, and says so in ``stopped``.
+    ``torque`` is an array (actuators,) or a law (t, q, v) -> tau, none without it. ``show`` is
+    called with the time after each step. A run ends early, and says why in ``stopped``, when
+
+    - a joint reaches its limit, unless ``stops`` is False (impacts at limits are not simulated);
+    - the margin of the loops (``robot.margins``) falls to ``singular``: there errors of the
+      integrator, 1e-12, grow to 1e-8 in the dependent speeds, and where the margin is zero motion
+      may branch;
+    - it takes more than ``max_steps`` steps, the law fails, or it is interrupted from the keyboard.
     """
     start = finite("simulate: q0", q0, robot.nq)
     v = np.zeros(robot.nv) if v0 is None else finite("simulate: v0", v0, robot.nv)
@@ -113,15 +133,31 @@ def simulate_closed(
     for name, x in accuracy.items():
         if not _real(x) or not x > 0:
             raise InputError(f"simulate: {name} = {x!r}; expected a positive number.")
-    flight = _Flight(robot, _law(robot, torque), friction, (rtol, atol, max_step), singular)
-    q = robot.assemble(start)
-    given = np.abs(robot.closure(start)).max(initial=0.0)
-    if given > 1e-6:
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+        raise InputError(f"simulate: max_steps = {max_steps!r}; expected a whole number above 0.")
+    opening = np.abs(robot.closure(start)).max(initial=0.0)
+    if not opening <= OPEN:
         raise InputError(
-            f"simulate: at q0 a loop of '{robot.name}' is open by {given:.3g} (m or rad); start "
+            f"simulate: at q0 a loop of '{robot.name}' is open by {opening:.3g} (m or rad); start "
             "from robot.assemble(q0)."
         )
+    flight = _Flight(
+        robot, _law(robot, torque), friction, (rtol, atol, max_step), singular, max_steps, show
+    )
+    q = robot.assemble(start)
+    flight.limits = _limits(robot, q) if stops else []
     return flight.run(q, v, float(until))
+
+
+def _limits(robot: ClosedRobot, q: Array) -> list[tuple[Limit, float]]:
+    """The limits of the joints, and how far beyond each of them q is."""
+    beyond = [(limit, float(limit.beyond(q))) for limit in limits(robot.model)]
+    for limit, by in beyond:
+        if by > OPEN:
+            raise InputError(
+                f"simulate: q0 is {by:.3g} beyond {limit}; change q0, or pass stops=False."
+            )
+    return [(limit, max(by, 0.0)) for limit, by in beyond]
 
 
 def _real(x: Any) -> bool:
@@ -140,53 +176,97 @@ class _Flight:
         friction: bool,
         accuracy: tuple[float, float, float],
         singular: float,
+        max_steps: int,
+        show: Callable[[float], None] | None,
     ) -> None:
         self.robot, self.law, self.friction = robot, law, friction
         self.accuracy, self.singular = accuracy, singular
+        self.max_steps, self.show = max_steps, show or (lambda t: None)
+        self.limits: list[tuple[Limit, float]] = []
         self.ways: dict[tuple[int, ...], ClosedRobot] = {}
         self.choices: list[tuple[float, tuple[str, ...]]] = []
         self.asked = list(robot.mechanism.independent)
+        self.states: list[tuple[float, Array, Array]] = []
 
     def run(self, q: Array, v: Array, until: float) -> ClosedRun:
         self._choose(0.0, tuple(self.asked), q)
-        if not self.first > self.singular:
+        if not self._looked(q).margin > self.singular or not self.first > POOR:
             raise SingularError(
                 f"simulate: q0 is singular: the speeds of {', '.join(self.robot.independent)} do "
                 f"not determine the others. Those of {', '.join(self.robot.best_independent(q))} "
                 "do it best there: robot.described_by([...])."
             )
-        t, u, stopped = 0.0, v, None
-        states = [(t, q, self.now.speeds(q, u))]
+        self.states = [(0.0, q, self.now.speeds(q, v))]
         try:
-            solver = self._solver(t, q, u, until)
+            solver = self._solver(until)
         except _LawError as reason:
             raise InputError(str(reason)) from reason
-        while solver.status == "running" and stopped is None:
-            try:
-                problem = solver.step()
-            except KeyboardInterrupt:
-                interrupted()
-                stopped = f"interrupted at {t:.6g} s"
-                break
-            except _LawError as reason:
-                stopped = str(reason)
-                break
+        try:
+            stopped = self._fly(solver, until)
+        except _LawError as reason:
+            stopped = str(reason)
+        except KeyboardInterrupt:
+            interrupted()
+            stopped = f"interrupted at {self.states[-1][0]:.6g} s"
+        return self._result(stopped)
+
+    def _fly(self, solver: Any, until: float) -> str | None:
+        """Step by step to the end; why it came early."""
+        ending: str | None = None  # once it is known where the run ends, and why
+        for _ in range(self.max_steps):
+            t = self.states[-1][0]
+            problem = solver.step()
             if solver.status == "failed":
-                stopped = f"the integrator stopped at {t:.6g} s: {problem}"
-                break
-            margin, there = self._worst(solver)
-            if margin < self.singular:
-                # Again from before this step, with other speeds if those see nothing singular.
-                if self._passing(t, q, there):
-                    solver = self._solver(t, q, states[-1][2][self.chosen], until)
-                    continue
-                stopped = self._singular(t, q)
-                break
-            t, q, u = self._projected(solver)
-            states.append((t, q, self.now.speeds(q, u)))
-            if self._margin(q) < _FALLEN * self.first and self._changed(t, q):
-                solver = self._solver(t, q, states[-1][2][self.chosen], until)
-        return self._result(states, stopped)
+                return f"the integrator stopped at {t:.6g} s: {problem}"
+            event = None if ending else self._event(solver)
+            if event is None:
+                self._accept(solver)
+                if solver.t == until or (ending and solver.status == "finished"):
+                    return ending
+                if (not ending and self._changed()) or solver.status == "finished":
+                    solver = self._solver(until)
+                continue
+            # Again from before this step: to where the run ends, or with other speeds, or (if those
+            # do not describe the motion here yet) to halfway there.
+            when, ending, there = event
+            at_once = when - t <= 1e-12 * max(1.0, t)
+            if ending and at_once:
+                return ending
+            if ending:
+                solver = self._solver(when)
+            elif self._passing(there):
+                solver = self._solver(until)
+            elif at_once:
+                return f"no choice of independent speeds describes the motion at {t:.6g} s"
+            else:
+                solver = self._solver(0.5 * (t + when))
+        return f"more than {self.max_steps} steps (max_steps) until {self.states[-1][0]:.6g} s"
+
+    def _event(self, solver: Any) -> tuple[float, str | None, Array] | None:
+        """The first event of a step: when, why it ends the run (None if other speeds lead past
+        it), and at which coordinates."""
+        between, nq = solver.dense_output(), self.robot.nq
+
+        def place(times: Array) -> Array:
+            return np.ascontiguousarray(between(times).T[..., :nq])
+
+        start, end = solver.t_old, solver.t
+        reached = first_limit(self.limits, start, end, place)
+        if reached is not None:
+            end = max(start, reached[0])
+        found = first_singular(self.robot.assembly, self.chosen, start, end, place, self.singular)
+        if found is None and reached is None:
+            return None
+        if found is None:
+            assert reached is not None
+            return end, f"{reached[1]} was reached at {end:.6g} s", place(np.array([end]))[0]
+        return found.t, self._singular(found.t) if found.of_loops else None, found.q
+
+    def _singular(self, t: float) -> str:
+        return (
+            f"singular configuration of '{self.robot.name}': at {t:.6g} s the margin of its loops "
+            f"falls to {self.singular:g}; no choice of independent speeds leads past it"
+        )
 
     # The independent speeds
 
@@ -198,67 +278,47 @@ class _Flight:
             self.ways[chosen] = way.unchecked()
         self.chosen, self.now = list(chosen), self.ways[chosen]
         self.choices.append((t, self.now.independent))
-        self.first = float(self._margin(q))
+        self.first = float(self._looked(q).quality)
 
-    def _changed(self, t: float, q: Array) -> bool:
-        """Whether other speeds are much better here, and are now used."""
+    def _looked(self, q: Array) -> Look:
+        return look(self.robot.assembly, self.chosen, np.zeros(1), q[None]).at(0)
+
+    def _changed(self) -> bool:
+        """Whether other speeds are much better at the last state, and are now used."""
+        t, q, _ = self.states[-1]
+        quality = float(self._looked(q).quality)
+        if quality > _FALLEN * self.first:
+            return False
+        self.first = quality  # asked again only when it has fallen further
         free = freedom_at(self.robot.assembly, q)
         best = tuple(free.best())
-        self.first = float(self._margin(q))  # asked again only when it has fallen further
-        if free.n != self.robot.nv:
-            return False
-        if free.qualities(best)[0] < 3 * free.qualities(self.chosen)[0]:
+        if free.n != self.robot.nv or free.qualities(best)[0] < 3 * quality:
             return False
         self._choose(t, best, q)
         return True
 
-    def _passing(self, t: float, q: Array, there: Array) -> bool:
-        """Whether other speeds, now used, describe both q and where these degenerated."""
+    def _passing(self, there: Array) -> bool:
+        """Whether other speeds, now used, describe both the last state and where these became
+        poor."""
+        t, q, _ = self.states[-1]
         free = freedom_at(self.robot.assembly, there)
         best = tuple(free.best())
+        if free.n != self.robot.nv:
+            return False
+        here = look(self.robot.assembly, best, np.zeros(1), q[None]).quality[0]
         tried = sum(when == t for when, _ in self.choices)
-        if free.n != self.robot.nv or list(best) == self.chosen or tried > 3:
+        if list(best) == self.chosen or here < 10 * POOR or tried > 3:
             return False
         self._choose(t, best, q)
-        return min(self.first, float(self._margin(there))) > self.singular
-
-    def _margin(self, q: Array) -> Any:
-        return self.now._checks(q)[..., -3:-1].min(axis=-1)
-
-    def _worst(self, solver: Any) -> tuple[float, Array]:
-        """The smallest margin during the step that was taken, and where it was."""
-        between, nq = solver.dense_output(), self.robot.nq
-        times = solver.t_old + (solver.t - solver.t_old) * _LOOKS
-
-        def place(t: Any) -> Array:
-            return np.ascontiguousarray(between(t).T[..., :nq])
-
-        values = np.nan_to_num(self._margin(place(times)))
-        k = int(np.argmin(values))
-        if k == len(values) - 1 or values[k] > 0.5 * self.first:
-            return float(values[k]), place(times[k])
-        from scipy.optimize import minimize_scalar
-
-        found = minimize_scalar(
-            lambda t: float(np.nan_to_num(self._margin(place(t)))),
-            bounds=(times[k - 1] if k else solver.t_old, times[k + 1]),
-            method="bounded",
-            options={"xatol": 1e-9},
-        )
-        return float(found.fun), place(found.x)
-
-    def _singular(self, t: float, q: Array) -> str:
-        return (
-            f"singular configuration of '{self.robot.name}' just after {t:.6g} s: its loops have "
-            f"a margin of {float(self.robot.margins(q).loops):.2g} there, and no choice of "
-            "independent speeds leads past it"
-        )
+        return True
 
     # The integrator
 
-    def _solver(self, t: float, q: Array, u: Array, until: float) -> Any:
+    def _solver(self, until: float) -> Any:
+        """The integrator from the last state on."""
         from scipy.integrate import DOP853
 
+        t, q, v = self.states[-1]
         rtol, atol, longest = self.accuracy
         nq = self.robot.nq
         now, flow = self.now, "flow_with_friction" if self.friction else "flow"
@@ -268,7 +328,7 @@ class _Flight:
             state = (q, u) if self.law is None else (q, u, self._tau(t, q, u))
             return now._evaluate(flow, state, None)
 
-        y = np.concatenate([q, u])
+        y = np.concatenate([q, v[self.chosen]])
         return DOP853(rate, t, y, until, rtol=rtol, atol=atol, max_step=longest)
 
     def _tau(self, t: float, q: Array, u: Array) -> Array:
@@ -286,7 +346,8 @@ class _Flight:
             )
         return tau
 
-    def _projected(self, solver: Any) -> tuple[float, Array, Array]:
+    def _accept(self, solver: Any) -> None:
+        """Keep a step, its coordinates put back on the loops."""
         nq = self.robot.nq
         q, u = solver.y[:nq].copy(), solver.y[nq:].copy()
         if self.robot.model.free:
@@ -294,10 +355,11 @@ class _Flight:
         q = self.robot.assembly.nearest(q)
         solver.y = np.concatenate([q, u])
         solver.f = solver.fun(solver.t, solver.y)
-        return float(solver.t), q, u
+        self.states.append((float(solver.t), q, self.now.speeds(q, u)))
+        self.show(float(solver.t))
 
-    def _result(self, states: list[tuple[float, Array, Array]], stopped: str | None) -> ClosedRun:
-        t, q, speeds = (np.array(x) for x in zip(*states, strict=True))
+    def _result(self, stopped: str | None) -> ClosedRun:
+        t, q, speeds = (np.array(x) for x in zip(*self.states, strict=True))
         tree, v = Robot(self.robot.model), speeds[:, self.asked]
         law = self.law or (lambda t, q, v: np.zeros(0))
         return ClosedRun(

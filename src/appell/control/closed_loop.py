@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from appell.constraints.closed import ClosedRobot
 from appell.control.hardware import Adc, Drive, Friction, Motor, Sensors, torque_limits
 from appell.control.law import Law, seconds
 from appell.control.plan import Motion, Plan, planned, vector
 from appell.control.plant import External, Lost, Plant
 from appell.control.rubbing import RubbingPlant
+from appell.control.stops import Stops
 from appell.control.tracked import Tracked, pieces
 from appell.errors import InputError, interrupted
 from appell.model.units import units_of
@@ -44,6 +46,7 @@ def track(
     motor: Motor | None = None,
     friction: Friction | bool = False,
     external: Numbers | External | None = None,
+    stops: bool = True,
 ) -> Tracked:
     """Move ``robot`` along a trajectory under a law that is sampled every ``period`` seconds.
 
@@ -59,7 +62,9 @@ def track(
     ``friction`` is that of the robot's joints (True) or another. ``external`` adds forces on the
     joints, constant (n,) or as a function of t, q, v.
 
-    A run that cannot go on keeps its data and says why in ``stopped``.
+    A run that cannot go on keeps its data and says why in ``stopped``. So does one in which a joint
+    passes its limit: it ends with the last sample before that. Impacts at limits are not part of
+    it; ``stops=False`` ignores the limits. Closed robots are not tracked.
     """
     _fitting(robot, law)
     n, period = robot.nv, seconds(period)
@@ -69,7 +74,8 @@ def track(
     sensors = Sensors(robot, encoder, adc, speeds, period, v)
     drive = Drive(law.robot.gravity(q), delay, torque_limits(torque_limit, robot), motor)
     plant = _plant(robot, drive, friction, _forces(external, q, v))
-    return _Loop(robot, law, plan, period, sensors, drive, plant).run(np.concatenate([q, v]))
+    loop = _Loop(robot, law, plan, period, sensors, drive, plant)
+    return loop.run(np.concatenate([q, v]), Stops(robot, q) if stops else None)
 
 
 class _Loop:
@@ -89,7 +95,7 @@ class _Loop:
         self.sensors, self.drive, self.plant = sensors, drive, plant
         self.rows: list[tuple[Any, ...]] = []
 
-    def run(self, y: Array) -> Tracked:
+    def run(self, y: Array, stops: Stops | None) -> Tracked:
         """Sample by sample, from the state y = (q, v) to the end or as far as it goes."""
         t, state = self.plan.t.tolist(), self.law.initial
         stopped = None
@@ -98,7 +104,11 @@ class _Loop:
             if stopped or k + 1 == len(t):
                 break
             try:
+                before = len(self.plant.steps)
                 y = self.plant.advance(now, y, held, self.period)
+                stopped = stops.passed(self.plant.steps[before:]) if stops else None
+                if stopped:
+                    break
             except Lost as problem:
                 stopped = str(problem)
                 break
@@ -160,6 +170,11 @@ class _Loop:
 def _fitting(robot: Any, law: Any) -> None:
     if not isinstance(robot, Robot):
         raise InputError(f"track({robot!r}): expected a Robot; appell.load gives one.")
+    if isinstance(robot, ClosedRobot):
+        raise InputError(
+            f"track: '{robot.name}' is closed, and closed robots are not tracked; simulate it with "
+            "torque=, a function of t, q and v."
+        )
     if not isinstance(law, Law):
         raise InputError(
             f"track: law = {law!r}; expected one such as ComputedTorque(robot), or a class of your "

@@ -77,7 +77,8 @@ def pieces(steps: Sequence[Step]) -> list[Piece]:
     ]
     q = np.einsum("kc,cin->ikn", _VALUES, known)
     v = np.einsum("kc,cin->ikn", _SLOPES, known) / h[:, None]
-    nodes = np.concatenate([q, v], axis=-1)
+    # In the order that files keep: another order is summed, and rounded, in another way.
+    nodes = np.ascontiguousarray(np.concatenate([q, v], axis=-1))
     return [
         Piece(start, end, y, end)
         for start, end, y in zip(starts.tolist(), ends.tolist(), nodes, strict=True)

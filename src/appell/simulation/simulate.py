@@ -7,7 +7,7 @@ speeds, the contacts that last are found anew, and integration starts again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -84,25 +84,25 @@ def simulate(
     that stops early, or is interrupted from the keyboard, keeps its data and says why in
     ``stopped``; ``resume`` carries it on.
 
-    A closed robot moves as by its own ``simulate``, and gives that run; it knows no walls.
+    A closed robot moves as by its own ``simulate``, and gives that run: it ends where a joint
+    reaches its limit, unless ``stops`` is False. Walls and impacts are not supported for closed
+    robots, and options about them are refused.
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate({robot!r}): expected a Robot; appell.load gives one.")
     if isinstance(robot, ClosedRobot):
-        if formulation is not None:
-            raise InputError(
-                f"'{robot.name}' is closed: its equations are its tree's, reduced; leave out "
-                "formulation."
-            )
-        if resume is not None or method != "DOP853" or not isinstance(walls, Sized) or len(walls):
-            raise InputError(
-                f"'{robot.name}' is closed: it moves without walls, by DOP853, and from a start; "
-                "leave out walls, method and resume."
-            )
-        longest = np.inf if max_step is None else max_step
-        same = {"friction": friction, "rtol": rtol, "atol": atol, "max_step": longest}
-        start = () if q0 is None else q0
-        moved: Run = robot.simulate(start, v0, until=until, torque=torque, **same)
+        _refuse_for_closed(
+            robot, walls=walls in ((), []), restitution=restitution == 1.0, mu=mu == 0.0,
+            law=law == "newton", gap=gap == 1e-6, points=points is None, method=method == "DOP853",
+            max_impacts=max_impacts == 10_000, resume=resume is None,
+            formulation=formulation is None, breakpoints=breakpoints in ((), []),
+        )  # fmt: skip
+        with _bar(progress, 0.0, _time(until, 0.0)) as show:
+            moved: Run = robot.simulate(
+                () if q0 is None else q0, v0, until=until, torque=torque, stops=stops,
+                friction=friction, rtol=rtol, atol=atol, max_steps=max_steps,
+                max_step=_longest(max_step, torque), show=lambda t: show(t, 0),
+            )  # fmt: skip
         return moved
     if resume is not None and not isinstance(resume, Run):
         raise InputError(f"simulate: resume = {resume!r}; expected a Run to carry on.")
@@ -116,7 +116,7 @@ def simulate(
     _one_of("law", law, LAWS)
     _one_of("method", method, METHODS)
     positive = {"gap": gap, "rtol": rtol, "atol": atol}
-    longest = (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
+    longest = _longest(max_step, torque)
     for name, value in {**positive, "max_step": longest}.items():
         _positive(name, value)
     for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
@@ -169,6 +169,17 @@ def _formulation(robot: Robot, name: str | None) -> str:
     return formulation_named("motion", name, robot.model)
 
 
+def _refuse_for_closed(robot: Robot, **is_default: Any) -> None:
+    """Refuse options that a closed robot's run does not honour."""
+    given = [name for name, default in is_default.items() if not np.all(default)]
+    if given:
+        raise InputError(
+            f"'{robot.name}' is closed: it moves without walls and impacts, by DOP853, and from a "
+            f"start; leave out {', '.join(given)}. Its run ends where a joint reaches its limit "
+            "(stops=False ignores limits)."
+        )
+
+
 def _start(robot: Robot, q0: Any, v0: Any, resume: Run | None) -> tuple[Any, Any]:
     if resume is not None:
         if q0 is not None or v0 is not None:
@@ -209,6 +220,11 @@ def _time(until: Any, start: float) -> float:
     if not start < until < np.inf:
         raise InputError(f"until = {until!r}; expected a time after {start:g} s, when it begins.")
     return float(until)
+
+
+def _longest(max_step: float | None, torque: Any) -> float:
+    """The longest step: the one that is given, or what does not step over a torque law."""
+    return (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
 
 
 def _positive(name: str, x: Any) -> None:
