@@ -28,9 +28,10 @@ from appell.equations import (
     newton_euler,
 )
 from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, in_joints, paths
-from appell.equations.linear import back_substitute, factorise, invert
+from appell.equations.linear import back_substitute, factorise, invert, solve
 from appell.equations.regressor import regressor
 from appell.maths.scalar import Scalar
+from appell.maths.vector import ZERO
 from appell.model.model import Model
 
 
@@ -76,12 +77,49 @@ def _bias(inverse_dynamics: Equation) -> Equation:
     return bias
 
 
-def _solving(equation: Equation) -> Equation:
-    """Forward dynamics of bodies, in the robot's coordinates."""
+def _at_rest(inverse_dynamics: Equation) -> Equation:
+    """g: the joint forces of a robot that stands still."""
+
+    def gravity(model: Model, q: Any) -> Any:
+        return inverse_dynamics(model, q, [0] * len(model.bodies), [0] * len(model.bodies))
+
+    return gravity
+
+
+def _by_columns(inverse_dynamics: Equation) -> Equation:
+    """M, column by column: the joint forces of a unit acceleration, without speeds and gravity
+    (Valera et al. 2003, section 4; Walker and Orin 1982, method 1)."""
+
+    def mass_matrix(model: Model, q: Any) -> Any:
+        weightless, n = replace(model, gravity=ZERO), len(model.bodies)
+        still = [0] * n
+        columns = [
+            inverse_dynamics(weightless, q, still, [int(i == j) for i in range(n)])
+            for j in range(n)
+        ]
+        return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+
+    return mass_matrix
+
+
+def _by_mass_matrix(mass_matrix: Equation, inverse_dynamics: Equation) -> Equation:
+    """Accelerations a of bodies with M a = tau - (C v + g), by a formulation's own M and bias."""
+
+    def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
+        bias = inverse_dynamics(model, q, v, [0] * len(model.bodies))
+        remainder = [t - b for t, b in zip(tau, bias, strict=True)]
+        return solve(mass_matrix(model, q), remainder, model.ancestors)
+
+    return forward_dynamics
+
+
+def _solving(equation: Equation, own: str = "gibbs_lean") -> Equation:
+    """Forward dynamics of bodies, in the robot's coordinates. Where joints mimic others, M and the
+    bias are those of the formulation ``own``."""
 
     def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
         if model.mimics:
-            return _solved_in_coordinates(model, q, v, tau)
+            return _solved_in_coordinates(model, q, v, tau, own)
         states = {"q": q, "v": v, "tau": tau}
         of_bodies = in_joints(equation, model, states)
         a: list[Scalar] = [0] * model.nv
@@ -92,10 +130,10 @@ def _solving(equation: Equation) -> Equation:
     return forward_dynamics
 
 
-def _solved_in_coordinates(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
+def _solved_in_coordinates(model: Model, q: Any, v: Any, tau: Any, own: str) -> list[Scalar]:
     """M a = tau - bias, where joints mimic others."""
-    M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, q)
-    bias = QUANTITIES["bias"].formulations["gibbs_lean"](model, q, v)
+    M = QUANTITIES["mass_matrix"].formulations[own](model, q)
+    bias = QUANTITIES["bias"].formulations[own](model, q, v)
     rest = [t - b for t, b in zip(tau, bias, strict=True)]
     ways = paths(model)
     return back_substitute(*factorise(M, ways), rest, ways)
@@ -163,6 +201,19 @@ _INVERSE = _of_bodies(
     gibbs_tree=gibbs_tree.inverse_dynamics,
 )
 
+# Of formulations that give accelerations by their own M and bias.
+_SOLVED: dict[str, tuple[Equation, Equation]] = {
+    **{
+        name: (_by_columns(f), f)
+        for name, f in (
+            ("gibbs_vector", gibbs_vector.inverse_dynamics),
+            ("gibbs_vector_paul", gibbs_vector_paul.inverse_dynamics),
+            ("newton_euler", newton_euler.inverse_dynamics),
+        )
+    },
+    "lagrange_euler": (lagrange_euler.mass_matrix, lagrange_euler.inverse_dynamics),
+}
+
 _FORWARD = Quantity(
     ("q", "v", "tau"),
     {"a": _n},
@@ -172,6 +223,10 @@ _FORWARD = Quantity(
         "composite_body": _solving(composite_body.forward_dynamics),
         "articulated_body": _solving(articulated_body.forward_dynamics),
         "gibbs_tree": _solving(gibbs_tree.forward_dynamics),
+        **{
+            name: _solving(_by_mass_matrix(mass_matrix, inverse_dynamics), own=name)
+            for name, (mass_matrix, inverse_dynamics) in _SOLVED.items()
+        },
     },
     deep="articulated_body",
     regroup=frozenset(("gibbs_lean", "articulated_body")),
@@ -194,6 +249,9 @@ QUANTITIES: dict[str, Quantity] = {
         composite_body=composite_body.mass_matrix,
         lagrange_euler=lagrange_euler.mass_matrix,
         gibbs_tree=gibbs_tree.mass_matrix,
+        gibbs_vector=_by_columns(gibbs_vector.inverse_dynamics),
+        gibbs_vector_paul=_by_columns(gibbs_vector_paul.inverse_dynamics),
+        newton_euler=_by_columns(newton_euler.inverse_dynamics),
     ),
     "coriolis_matrix": _of_bodies(
         ("q", "v"),
@@ -210,6 +268,10 @@ QUANTITIES: dict[str, Quantity] = {
         gibbs_lean=gibbs_lean.gravity,
         gibbs_tensor=gibbs_tensor.gravity,
         lagrange_euler=lagrange_euler.gravity,
+        gibbs_tree=_at_rest(gibbs_tree.inverse_dynamics),
+        gibbs_vector=_at_rest(gibbs_vector.inverse_dynamics),
+        gibbs_vector_paul=_at_rest(gibbs_vector_paul.inverse_dynamics),
+        newton_euler=_at_rest(newton_euler.inverse_dynamics),
     ),
     "bias": replace(
         _INVERSE,

@@ -13,16 +13,17 @@ import numpy.typing as npt
 from appell.compile.kernel import Kernel
 from appell.compile.tape import Tape
 from appell.model.model import Model
-from appell.recipe import COMPILING, Recipe, quantity_named, recorded
+from appell.recipe import COMPILING, Recipe, formulation_named, recorded
 
 Array = npt.NDArray[np.floating[Any]]
 Flow = Callable[[Array, Array, Array], Array]
 
 
 @lru_cache(maxsize=64)
-def flow(model: Model) -> Flow:
+def flow(model: Model, formulation: str | None = None) -> Flow:
     """(q, v, tau) -> dy/dt, for one state at a time, with as little Python as there can be."""
-    recipe = Recipe("motion", quantity_named("motion").default(model), None, (), (), True)
+    which = formulation_named("motion", formulation, model)
+    recipe = Recipe("motion", which, None, (), (), True)
     outputs: dict[str, tuple[int, ...]] = {"dy": (model.nq + model.nv,)}
 
     def tape() -> Tape:
