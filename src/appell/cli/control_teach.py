@@ -6,7 +6,7 @@ import queue
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,6 +32,7 @@ from appell.cli.control import (
 if TYPE_CHECKING:
     from appell.control.rig.report import Report
     from appell.control.rig.setup import Setup
+    from appell.control.rig.teach import Lesson
 
 
 @control.command()
@@ -50,8 +51,8 @@ def teach(
     live: Live = True,
 ) -> None:
     """Brakes off, the arm bears its own weight; standard input says what to do, line by line:
-    '1 +10' leads joint 1 on by 10 degrees (the simulated arm), 'mark' notes where the arm is,
-    'end' ends."""
+    '1 +10' leads joint 1 on by 10 degrees (the simulated arm), 'tool1 on' and 'tool1 off' switch a
+    digital output, 'mark' notes where the arm is and which outputs are on, 'end' ends."""
     from appell.control.rig import teach as lessons
     from appell.control.rig.mission import Yield
     from appell.control.rig.motions import write_motion
@@ -73,20 +74,23 @@ def teach(
     if ready.hardware is not None and channel == "lockstep":
         raise InputError("teach --channel lockstep: a simulated hand leads a simulated arm only.")
     if channel == "lockstep":
-        report, marks = lessons.teach_in_lockstep(
+        report, lesson = lessons.teach_in_lockstep(
             ready, sys.stdin, lambda problem: typer.echo(problem, err=True)
         )
     else:
-        report, marks = _in_real_time(ready, live)
-    enough = (report.following.sum() if motion else len(marks)) > 1
+        report, lesson = _in_real_time(ready, live)
+    enough = (report.following.sum() if motion else len(lesson.marks)) > 1
     if report.ok or (report.interrupted and enough):
-        t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
-        write_motion(file, t, q)
+        if motion:
+            t, q, levels = lessons.motion_of(report.log)
+        else:
+            t, q, levels = lessons.poses(lesson, ready.machine)
+        write_motion(file, t, q, levels)
         typer.echo(f"Written: {file}, {len(t)} positions")
     _finish(report, log)
 
 
-def _in_real_time(ready: Setup, live: bool) -> tuple[Report, list[Any]]:
+def _in_real_time(ready: Setup, live: bool) -> tuple[Report, Lesson]:
     from appell.cli.control_view import watching
     from appell.control.rig import teach as lessons
     from appell.control.rig.running import Running, start
@@ -110,7 +114,7 @@ def _in_real_time(ready: Setup, live: bool) -> tuple[Report, list[Any]]:
                 watch(run)
 
         report = running.wait(look)
-    return report, lesson.marks
+    return report, lesson
 
 
 def _listen(said: queue.Queue[str]) -> None:

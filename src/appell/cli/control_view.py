@@ -82,6 +82,8 @@ def print_report(report: Report) -> None:
     if len(worst):
         shown = ", ".join(f"{x:.2f}" for x in np.degrees(worst.max(axis=0)))
         typer.echo(f"Largest errors on the way, degrees: {shown}")
+    for at, name, on in report.switches:
+        typer.echo(f"Output {name} {'on' if on else 'off'}, {at:.3f} s after the motion's start")
     if report.allowed:
         print_times(report)
     if report.state.name == "FAULT":

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.gains import Kind, gain
+from appell.control.rig.outputs import OUTPUTS, bits_of, refuse_names
 from appell.errors import InputError
 from appell.robot import Array, Robot
 
@@ -51,6 +52,8 @@ class Machine:
     index: Numbers = 0.0  # rad of the motor at which the index pulse comes
     period: float = 0.001  # s
     watchdog: int = 100  # cycles without a command after which the machine stops by itself
+    outputs: tuple[str, ...] = OUTPUTS  # names of its digital outputs
+    kept: tuple[str, ...] = ()  # those that stay as they are when it stops; all others go off
 
     def __post_init__(self) -> None:
         n = self._joints()
@@ -70,6 +73,7 @@ class Machine:
                 f"Machine: watchdog = {self.watchdog}; expected one cycle or more, and "
                 f"{_PATIENCE:g} s at most."
             )
+        refuse_names(self.outputs, self.kept)
         self._ordered("lower", "upper")
         self._ordered("pot_low", "pot_high")
         counts = np.asarray(self.counts)
@@ -96,6 +100,11 @@ class Machine:
     def n(self) -> int:
         """How many joints."""
         return len(np.asarray(self.counts))
+
+    @cached_property
+    def kept_bits(self) -> int:
+        """The bits of a command's order that are kept in a safe state."""
+        return bits_of(self.kept, self.outputs)
 
     @cached_property
     def count(self) -> Array:

@@ -9,29 +9,62 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.rig.outputs import OUTPUTS, Switch, switches_of
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
 from appell.errors import InputError, reading
 from appell.robot import Array
+
+Levels = dict[str, Array]  # 1 where an output is on, by its name
 
 _TIMES = {"s": 1.0, "ms": 1e-3}
 _ANGLES = {"rad": 1.0, "deg": np.pi / 180, "m": 1.0}
 
 
 def read_motion(
-    path: Path | str, n: int, speed: float = 1.0, joints: Sequence[str] = ()
+    path: Path | str,
+    n: int,
+    speed: float = 1.0,
+    joints: Sequence[str] = (),
+    outputs: Sequence[str] = OUTPUTS,
 ) -> Trajectory:
     """The spline through a file's positions of n joints, so many times as fast.
 
     A CSV file has the columns t, q1, ..., qn in s and rad. A first line may name them, in any
     order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a unit if it likes:
-    ``t [ms]``, ``q2 [deg]``. An npz file has the arrays t, (m,), and q, (m, n).
+    ``t [ms]``, ``q2 [deg]``. Columns named as the digital ``outputs`` are for
+    :func:`read_switches`. An npz file has the arrays t, (m,), and q, (m, n), and one, (m,), for
+    each output.
     """
+    t, q, _ = _read(path, n, speed, joints, outputs)
+    return spline(q, t)
+
+
+def read_switches(
+    path: Path | str,
+    n: int,
+    speed: float = 1.0,
+    joints: Sequence[str] = (),
+    outputs: Sequence[str] = OUTPUTS,
+) -> list[Switch]:
+    """When the outputs of a motion's file are switched. A column of an output has 1 where it is on
+    from its row's time on, until the next row's, and 0 where it is off."""
+    t, _, levels = _read(path, n, speed, joints, outputs)
+    return switches_of(t, levels)
+
+
+def _read(
+    path: Path | str, n: int, speed: float, joints: Sequence[str], outputs: Sequence[str]
+) -> tuple[Array, Array, Levels]:
+    """Times from 0 on, positions, and the levels of the outputs that the file has."""
     if not 0 < speed < np.inf:
         raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
     path = Path(path)
     with reading(path):
-        t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, n, joints)
+        if path.suffix == ".npz":
+            t, q, levels = _from_npz(path, outputs)
+        else:
+            t, q, levels = _from_csv(path, n, joints, outputs)
     if q.ndim != 2 or t.shape != q.shape[:1] or q.shape[1] != n:
         raise InputError(
             f"{path}: times of shape {t.shape} and positions of shape {q.shape}; expected (m,) and "
@@ -48,22 +81,35 @@ def read_motion(
     if (np.diff(t) <= 0).any():
         row = int(np.argmax(np.diff(t) <= 0)) + 2
         raise InputError(f"{path}: the time of row {row} is not later than the one before it.")
-    return spline(q, (t - t[0]) / speed)
+    for name, x in levels.items():
+        wrong = np.flatnonzero(~np.isin(x, (0.0, 1.0)))
+        if len(wrong) or x.shape != t.shape:
+            row = int(wrong[0]) + 1 if len(wrong) else min(len(x), len(t)) + 1
+            raise InputError(
+                f"{path}: output {name!r} in row {row}; expected 1 (on) or 0 (off) in each row."
+            )
+    return (t - t[0]) / speed, q, levels
 
 
-def write_motion(path: Path | str, t: Array, q: Array) -> None:
-    """As read_motion reads it; never over a file that is there."""
+def write_motion(path: Path | str, t: Array, q: Array, levels: Levels | None = None) -> None:
+    """As read_motion and read_switches read it; never over a file that is there."""
+    levels = levels or {}
     with Path(path).open("x", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["t", *(f"q{j + 1}" for j in range(q.shape[1]))])
-        writer.writerows([f"{x:.9g}" for x in (a, *row)] for a, row in zip(t, q, strict=True))
+        writer.writerow(["t", *(f"q{j + 1}" for j in range(q.shape[1])), *levels])
+        for k, a in enumerate(t):
+            on = (str(int(x[k])) for x in levels.values())
+            writer.writerow([f"{a:.9g}", *(f"{x:.9g}" for x in q[k]), *on])
 
 
-def _from_npz(path: Path) -> tuple[Array, Array]:
+def _from_npz(path: Path, outputs: Sequence[str]) -> tuple[Array, Array, Levels]:
     try:
         with np.load(path, allow_pickle=False) as file:
-            t, q = file["t"], file["q"]
-            return t.astype(float, casting="same_kind"), q.astype(float, casting="same_kind")
+            t, q, *on = (
+                file[name].astype(float, casting="same_kind")
+                for name in ("t", "q", *(x for x in outputs if x in file))
+            )
+            return t, q, dict(zip((x for x in outputs if x in file), on, strict=True))
     except OSError:
         raise
     except Exception:  # there is no end of what a broken archive may raise
@@ -72,7 +118,9 @@ def _from_npz(path: Path) -> tuple[Array, Array]:
         ) from None
 
 
-def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
+def _from_csv(
+    path: Path, n: int, joints: Sequence[str], outputs: Sequence[str]
+) -> tuple[Array, Array, Levels]:
     try:
         rows = [row for row in csv.reader(path.read_text("utf-8-sig").splitlines()) if row]
     except (UnicodeDecodeError, csv.Error) as problem:
@@ -94,9 +142,23 @@ def _from_csv(path: Path, n: int, joints: Sequence[str]) -> tuple[Array, Array]:
     table = np.array([[float(x) for x in row] for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(f"{path}: expected rows t, q1, q2, ... of as many numbers each.")
+    levels: Levels = {}
     if names is not None:
+        names, table, levels = _without_outputs(path, names, table, outputs)
         table = _in_order(path, names, table, n, joints)
-    return table[:, 0], table[:, 1:]
+    return table[:, 0], table[:, 1:], levels
+
+
+def _without_outputs(
+    path: Path, names: list[str], table: Array, outputs: Sequence[str]
+) -> tuple[list[str], Array, Levels]:
+    """The other columns, and those of outputs by their names."""
+    mine = [k for k, text in enumerate(names[: table.shape[1]]) if text.strip() in outputs]
+    levels = {names[k].strip(): table[:, k] for k in mine}
+    if len(levels) < len(mine):
+        raise InputError(f"{path}: a column of an output is there twice; expected each once.")
+    others = [name for k, name in enumerate(names) if k not in mine]
+    return others, np.delete(table, mine, axis=1), levels
 
 
 def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequence[str]) -> Array:
@@ -113,7 +175,7 @@ def _in_order(path: Path, names: list[str], table: Array, n: int, joints: Sequen
             raise InputError(
                 f"{path}: column {text.strip()!r}; expected t [s] or [ms], and a column for each "
                 f"of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or [deg], "
-                "each once."
+                "each once, and columns for the machine's digital outputs."
             )
         ordered[:, place] = table[:, k] * units.get(unit, 1.0)
         missing.discard(place)
