@@ -13,6 +13,7 @@ from appell.papers.general import general_chain
 from appell.papers.lee1982 import claim, document
 from appell.papers.lee1982_lagrange_euler import TOTAL, full, lagrange_euler_table, steps
 from appell.show.document import Row, Table
+from appell.show.rules import EQUAL
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def table():
 
 def test_every_row_of_the_lagrange_euler_table_is_exact(table):
     assert len(table.rows) == 10
-    assert all(row.exact for row in table.rows)
+    assert all(row.rule == EQUAL for row in table.rows)
     assert table.failures == []
 
 

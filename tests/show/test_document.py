@@ -14,23 +14,25 @@ from appell.show.document import (
     markdown,
     plain,
 )
+from appell.show.rules import EQUAL, Expected, Ratio
 
 LINE = Polynomial.of(4, -3)
 TABLE = Table(
     "Table 1",
     ["multiplications"],
     [
-        Row("ours", [LINE], [Polynomial.of(4, -3)], exact=True),
-        Row("theirs <1>", [LINE], [Polynomial.of(5)], "They | count otherwise.", exact=True),
-        Row("unprinted", [None], [LINE], exact=True),
-        Row("free", [1.23456], [2.0], "No reason."),
+        Row("ours", [LINE], [Polynomial.of(4, -3)]),
+        Row("theirs <1>", [LINE], [Polynomial.of(5)], "They | count otherwise."),
+        Row("unprinted", [None], [LINE], rule=Expected(LINE)),
+        Row("sizes", [1.23456], [2.0], "No reason.", Ratio(1, 2)),
     ],
     note="Counted.",
 )
+TIMES = plain("Times", ["s"], {"here": [0.5]})
 
 
 def document(pictures=()):
-    return Document("paper2000", "A paper", "By someone.", [TABLE], pictures)
+    return Document("paper2000", "A paper", "By someone.", [TIMES, TABLE], pictures)
 
 
 def test_rows_that_had_to_agree_are_failures_if_they_do_not():
@@ -41,15 +43,29 @@ def test_markdown_has_every_value_and_no_broken_cells():
     text = markdown(document())
     assert "| ours | 4n − 3 | 4n − 3 | equal |" in text
     assert "They \\| count otherwise." in text
-    assert "| unprinted | – | 4n − 3 | equal |" in text
-    assert "1.235" in text
-    assert text.rstrip().endswith("Counted.")
+    assert "| unprinted | – | 4n − 3 | as known |" in text
+    assert "| sizes | 1.235 | 2 | ours over the paper's is 1 to 2: No reason. |" in text
+    assert "Counted." in text
+
+
+def test_what_is_compared_with_nothing_is_shown_apart():
+    assert list(document().sections) == ["Table 1", "For information: Times"]
+    text = markdown(document())
+    assert text.index("## Table 1") < text.index("## For information: Times")
+    alone = Document("report", "A report", "Ours.", [TIMES])
+    assert list(alone.sections) == ["Times"]
+
+
+def test_a_column_that_the_paper_does_not_have_is_left_out():
+    table = Table("T", ["x", "y"], [Row("row", [None, 2], [1, 2], rule=[Expected(1), EQUAL])])
+    assert headings(table) == ["", "x, ours", "y, paper", "y, ours", "remark"]
+    assert cells(table) == [["row", "1", "2", "2", "as known; equal"]]
 
 
 def test_html_marks_failures_and_escapes():
     text = html(document([Picture("Figure 1", "A < B.", lambda: None)]), ["<svg></svg>"])
     assert "theirs &lt;1&gt;" in text
-    assert text.count("not equal.") == 1
+    assert text.count("FAILS (equal): They | count otherwise.") == 1
     assert "<figcaption>A &lt; B.</figcaption>" in text
 
 

@@ -23,7 +23,7 @@ def reproduce(
         Path, typer.Option(help="The folder to make; if taken, a number is added.")
     ] = Path("reproduction"),
 ) -> None:
-    """Compute the papers' tables and figures; status 1 if a value that must come out does not."""
+    """Compute the papers' tables and figures; status 1 if a row is out of its bounds."""
     from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
     from appell.show.figures import require_matplotlib
@@ -41,7 +41,8 @@ def reproduce(
     typer.echo(f"Written: {write_documents(documents, folder)}")
     failures = [(d, table, row) for d in documents for table, row in d.failures]
     for document, table, row in failures:
-        typer.secho(f"{document.name}, {table.title}, {row.what}: not equal", fg="red", err=True)
+        place = f"{document.name}, {table.title}, {row.what}"
+        typer.secho(f"{place}: {row.remark}", fg="red", err=True)
     if failures:
         raise typer.Exit(1)
 
@@ -52,8 +53,8 @@ def _print_document(document: Document) -> None:
 
     typer.secho(f"\n{document.title}", bold=True)
     typer.echo(document.source)
-    for table in document.tables:
-        typer.echo(f"\n{table.title}")
+    for title, table in document.sections.items():
+        typer.echo(f"\n{title}")
         remarks: dict[str, int] = {}
         rows = [[*line[:-1], _footnote(line[-1], remarks)] for line in cells(table)]
         head = [_short(h) for h in headings(table)[:-1]]

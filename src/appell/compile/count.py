@@ -165,7 +165,10 @@ class Polynomial(NamedTuple):
         a, b = self.coefficients, other.coefficients
         longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
         padded = (*shorter, *(Fraction(0),) * (len(longer) - len(shorter)))
-        return Polynomial(tuple(x + y for x, y in zip(longer, padded, strict=True)))
+        found = [x + y for x, y in zip(longer, padded, strict=True)]
+        while len(found) > 1 and found[-1] == 0:
+            found.pop()
+        return Polynomial(tuple(found))
 
     def __str__(self) -> str:
         text = ""

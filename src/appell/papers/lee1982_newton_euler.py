@@ -9,6 +9,7 @@ from appell.maths.rotation import Matrix
 from appell.maths.vector import ZERO, Tensor, Vector
 from appell.papers.general import general_links, polynomials, states
 from appell.show.document import Row, Table
+from appell.show.rules import Expected
 
 SIZES = range(1, 9)
 
@@ -24,14 +25,14 @@ def newton_euler_table() -> Table:
         ("multiplications", "additions"),
         [
             *(
-                Row(what, paper, count, exact=True)
+                Row(what, paper, count)
                 for (what, *paper), count in zip(PRINTED, printed, strict=True)
             ),
             *(
-                Row(what, (None, None), count, why="The equation needs it; the paper has no row.")
-                for what, count in zip(LEFT_OUT, left_out, strict=True)
+                Row(what, (None, None), count, _LEFT, [Expected(x) for x in known])
+                for (what, *known), count in zip(LEFT_OUT, left_out, strict=True)
             ),
-            Row("Total of the paper's rows", TOTAL, total, exact=True),
+            Row("Total of the paper's rows", TOTAL, total),
         ],
         note="As Lee counts: the rotation matrices are given, and a product by one costs 9 "
         "multiplications and 6 additions whatever stands in it; the first joint costs as much as "
@@ -89,5 +90,9 @@ PRINTED = [
     ("n", Polynomial.of(21, -15), Polynomial.of(24, -15)),
     ("a_d + K_v e' + K_p e", Polynomial.of(2, 0), Polynomial.of(4, 0)),
 ]
-LEFT_OUT = ["omega x q' z, in alpha", "tau = (A z) . n, equation 3.27"]
+LEFT_OUT = [  # and what our equations need for them
+    ("omega x q' z, in alpha", Polynomial.of(2, 0), Polynomial.of(0)),
+    ("tau = (A z) . n, equation 3.27", Polynomial.of(2, 0), Polynomial.of(1, 0)),
+]
+_LEFT = "The equation needs it; the paper has no row."
 TOTAL = (Polynomial.of(119, -24), Polynomial.of(107, -21))

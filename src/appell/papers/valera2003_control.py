@@ -29,7 +29,7 @@ from appell.library import load
 from appell.papers.timing import quickest
 from appell.robot import Robot
 from appell.show import plots
-from appell.show.document import Picture, Row, Table
+from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.style import JOINTS
 from appell.study.straight_line import StraightLine, run
@@ -116,6 +116,7 @@ def _on_the_way() -> Table:
         list(CONTROLLERS),
         _rows(lambda run: float(np.abs(run.error[run.t <= DURATION]).max())),
         _SETTING,
+        compared=False,
     )
 
 
@@ -127,6 +128,7 @@ def _left() -> Table:
         "As the paper says: an error of the model, and friction at rest (the dead zone), leave an "
         "error of position, which integral action removes. Against dry friction it does so by and "
         "by: a joint sticks, integrates, breaks loose and sticks again nearer to its goal.",
+        compared=False,
     )
 
 
@@ -143,11 +145,10 @@ def _rows(measure: Callable[[Tracked], float]) -> list[Row]:
 
 
 def _step() -> Table:
-    rows = [
-        Row(name, list(MILLISECONDS.values()), [1e3 * _seconds(controller(name))] * 2, MACHINES)
-        for name in CONTROLLERS
-    ]
-    return Table("Section 4: time to compute a control action, ms", list(MILLISECONDS), rows)
+    printed = MILLISECONDS.values()
+    rows = {name: [*printed, 1e3 * _seconds(controller(name))] for name in CONTROLLERS}
+    columns = [*MILLISECONDS, "this machine"]
+    return plain("Section 4: time to compute a control action, ms", columns, rows, MACHINES)
 
 
 def _seconds(law: Law) -> float:
@@ -163,7 +164,7 @@ _SETTING = (
     "knows, and Coulomb friction of 6, 6, 4, 0.4, 0.3 and 0.03 N m with some viscous. The point to "
     "point controller is not told the reference's speed, so it lags behind."
 )
-MACHINES = "other machines; ours on the one that made this table"
+MACHINES = "The paper's machines, and the one that made this table."
 
 
 def pictures() -> list[Picture]:

@@ -28,7 +28,7 @@ from appell.papers.valera2003_control import (
     reference,
     robots,
 )
-from appell.show.document import Picture, Row, Table
+from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.style import INK, JOINTS
 
@@ -61,6 +61,7 @@ def _followed() -> Table:
         ),
         rows,
         _SETTING,
+        compared=False,
     )
 
 
@@ -75,11 +76,11 @@ def _measures(report: rig.Report) -> list[float]:
 
 
 def _cycle() -> Table:
-    paper, ours = list(MILLISECONDS.values()), [1e3 * cycle_time()] * 2
-    return Table(
+    return plain(
         "Section 4: time of a whole cycle of the rig's controller, ms",
-        list(MILLISECONDS),
-        [Row("reading, checks, law and command", paper, ours, MACHINES)],
+        [*MILLISECONDS, "this machine"],
+        {"reading, checks, law and command": [*MILLISECONDS.values(), 1e3 * cycle_time()]},
+        MACHINES,
     )
 
 

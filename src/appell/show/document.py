@@ -10,56 +10,69 @@ from typing import TYPE_CHECKING, Any
 
 from appell.show.page import page
 from appell.show.page import table as html_table
+from appell.show.rules import EQUAL, Rule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class Near:
-    """A printed number, equal to any within a bound of it."""
-
-    def __init__(self, value: float, bound: float, text: str | None = None) -> None:
-        self.value, self.bound = value, bound
-        self._text = text or f"{value:g}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, float) and abs(other - self.value) <= self.bound
-
-    def __str__(self) -> str:
-        return self._text
 
 
 @dataclass(frozen=True)
 class Row:
     """What a paper prints and what we compute, column by column of the table.
 
-    Values are shown by str and compared by ==; a value that the paper does not have is None.
-    ``exact`` rows must agree; others say why they do not.
+    Values are shown by str; a value that the paper does not have is None. ``rule`` says what is
+    asked of ours, for all columns or for each (:mod:`appell.show.rules`): equality, unless it is
+    given. ``why`` explains a difference.
     """
 
     what: str
     paper: Sequence[Any]
     ours: Sequence[Any]
     why: str = ""
-    exact: bool = False
+    rule: Rule | Sequence[Rule] = EQUAL
 
     @property
-    def agrees(self) -> bool:
-        return all(p is None or p == o for p, o in zip(self.paper, self.ours, strict=True))
+    def rules(self) -> list[Rule]:
+        """One per column."""
+        if isinstance(self.rule, Sequence):
+            return list(self.rule)
+        return [self.rule] * len(self.ours)
+
+    @property
+    def holds(self) -> bool:
+        """Every column is within the bounds of its rule."""
+        columns = zip(self.rules, self.paper, self.ours, strict=True)
+        return all(rule.holds(paper, ours) for rule, paper, ours in columns)
+
+    @property
+    def remark(self) -> str:
+        """What was asked, what came of it, and why."""
+        values: dict[str, list[str]] = {}
+        for rule in self.rules:
+            values.setdefault(rule.words, []).append(rule.told)
+        asked = "; ".join(
+            f"{words} {', '.join(dict.fromkeys(x))}".rstrip() for words, x in values.items()
+        )
+        verdict = asked if self.holds else f"FAILS ({asked})"
+        return f"{verdict}: {self.why}" if self.why else verdict
 
 
 def plain(
     title: str, columns: Sequence[str], rows: Mapping[str, Sequence[Any]], note: str = ""
 ) -> Table:
-    """A table of our own values, by what they are of."""
+    """A table for information, by what the values are of: compared with nothing."""
     made = [Row(what, [None] * len(columns), values) for what, values in rows.items()]
     return Table(title, columns, made, note, compared=False)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a title; ``columns`` name the values of each row. One that is not ``compared``
-    with a paper has our values only."""
+    """Rows under a title; ``columns`` name the values of each row.
+
+    One that is not ``compared`` is information, such as times on the machine at hand: it has our
+    values only, is shown apart, and proves nothing. In one that is, every value is held by a rule:
+    a value that nothing is asked of does not belong there.
+    """
 
     title: str
     columns: Sequence[str]
@@ -67,10 +80,19 @@ class Table:
     note: str = ""
     compared: bool = True
 
+    def __post_init__(self) -> None:
+        for row in self.rows if self.compared else ():
+            for rule, paper, ours in zip(row.rules, row.paper, row.ours, strict=True):
+                if ours is None or (paper is None) is not rule.alone:
+                    raise ValueError(
+                        f"{self.title!r}, row {row.what!r}: {rule!r} cannot compare {ours!r} with "
+                        f"{paper!r}; a value that is compared with nothing goes into a plain table."
+                    )
+
     @property
     def failures(self) -> list[Row]:
-        """Rows that had to agree and do not."""
-        return [row for row in self.rows if row.exact and not row.agrees]
+        """Rows out of the bounds of their rules."""
+        return [row for row in self.rows if not row.holds] if self.compared else []
 
 
 @dataclass(frozen=True)
@@ -103,6 +125,13 @@ class Document:
     movies: Sequence[Movie] = ()
 
     @property
+    def sections(self) -> dict[str, Table]:
+        """The tables by their titles: those that compare, then those for information."""
+        compared = {table.title: table for table in self.tables if table.compared}
+        apart = "For information: " if compared else ""
+        return compared | {apart + t.title: t for t in self.tables if not t.compared}
+
+    @property
     def failures(self) -> list[tuple[Table, Row]]:
         return [(table, row) for table in self.tables for row in table.failures]
 
@@ -110,10 +139,10 @@ class Document:
 def markdown(document: Document, files: Sequence[str] = ()) -> str:
     """The document as Markdown; ``files`` are the paths of its pictures' and movies' files."""
     parts = [f"# {document.title}", document.source]
-    for table in document.tables:
+    for title, table in document.sections.items():
         escaped = [[x.replace("|", "\\|") for x in line] for line in cells(table)]
         lines = [headings(table), ["---"] * len(headings(table)), *escaped]
-        parts += [f"## {table.title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
+        parts += [f"## {title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
         parts += [table.note] if table.note else []
     shown: list[Picture | Movie] = [*document.pictures, *document.movies]
     for picture, path in zip(shown, files, strict=True):
@@ -124,13 +153,13 @@ def markdown(document: Document, files: Sequence[str] = ()) -> str:
 def html(document: Document, svgs: Sequence[str], gifs: Sequence[bytes] = ()) -> str:
     """The document as one HTML file that needs nothing else."""
     parts = [f"<h1>{escape(document.title)}</h1>", f'<p class="lead">{escape(document.source)}</p>']
-    for table in document.tables:
+    for title, table in document.sections.items():
         rows = [
-            [*map(escape, line[:-1]), _verdict(row, line[-1])]
+            [*map(escape, line[:-1]), _verdict(line[-1], row in table.failures)]
             for row, line in zip(table.rows, cells(table), strict=True)
         ]
         parts += [
-            f"<h2>{escape(table.title)}</h2>",
+            f"<h2>{escape(title)}</h2>",
             html_table([escape(x) for x in headings(table)], rows, "plain"),
             f'<p class="note">{escape(table.note)}</p>' if table.note else "",
         ]
@@ -149,7 +178,9 @@ def headings(table: Table) -> list[str]:
     """Of the columns: what, the paper's and our value of each, and a remark."""
     if not table.compared:
         return ["", *table.columns, "remark"]
-    return ["", *(f"{c}, {who}" for c in table.columns for who in ("paper", "ours")), "remark"]
+    both = [("paper", "ours") if prints else ("ours",) for prints in _printed(table)]
+    columns = zip(table.columns, both, strict=True)
+    return ["", *(f"{c}, {who}" for c, names in columns for who in names), "remark"]
 
 
 def cells(table: Table) -> list[list[str]]:
@@ -159,16 +190,25 @@ def cells(table: Table) -> list[list[str]]:
     return [
         [
             row.what,
-            *(_shown(x) for pair in zip(row.paper, row.ours, strict=True) for x in pair),
-            row.why if not row.agrees or not row.exact else row.why or "equal",
+            *(
+                _shown(x)
+                for prints, *pair in zip(_printed(table), row.paper, row.ours, strict=True)
+                for x in (pair if prints else pair[1:])
+            ),
+            row.remark,
         ]
         for row in table.rows
     ]
 
 
-def _verdict(row: Row, remark: str) -> str:
-    failed = row.exact and not row.agrees
-    return f'<span class="warn">not equal. {escape(remark)}</span>' if failed else escape(remark)
+def _printed(table: Table) -> list[bool]:
+    """Of each column, whether the paper has something in it."""
+    columns = zip(*(row.paper for row in table.rows), strict=True)
+    return [any(x is not None for x in column) for column in columns]
+
+
+def _verdict(remark: str, failed: bool) -> str:
+    return f'<span class="warn">{escape(remark)}</span>' if failed else escape(remark)
 
 
 def _shown(x: Any) -> str:
