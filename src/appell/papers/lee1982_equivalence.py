@@ -22,12 +22,12 @@ from appell.papers.lee1982_control import (
     followed,
     robot,
 )
+from appell.papers.rounding import rounding
 from appell.robot import Array
 from appell.show.document import Row, Table
 from appell.show.rules import AtMost, Expected, Ratio
 
 STATES, SEED = 10_000, 1982
-ULP = 2.0**-53  # what one operation rounds by, of its result
 ADD, MULTIPLY, FETCH = 500e-9, 3.3e-6, 450e-9  # s, of a PDP-11/45, as the paper gives them
 PRINTED_MS = 3.0
 # What follows from the totals of the paper's Table 1, 102,740 multiplications and 78,479 additions
@@ -88,7 +88,7 @@ def _largest(states: States) -> float:
 
 
 def _bound(states: States) -> float:
-    return _operations() * ULP * _largest(states)
+    return rounding(robot(), "inverse_dynamics", LAGRANGE_EULER, _largest(states))
 
 
 def _operations() -> int:
