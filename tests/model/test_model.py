@@ -230,7 +230,7 @@ def test_models_are_frozen():
 
 def test_the_library_holds_what_it_says():
     joints = {"puma560": 6, "stanford_arm": 6, "two_link": 2, "planar_chain": 3}
-    joints |= {"ten_link_tree": 12, "free_chain": 11, "random_tree": 6}
+    joints |= {"ten_link_tree": 12, "tree_of_bars": 5, "free_chain": 11, "random_tree": 6}
     assert {name: appell.load(name).nv for name in ROBOTS} == joints
     puma = appell.load("puma560")
     np.testing.assert_array_equal(  # Valera et al. 2003, tables 6 and 7

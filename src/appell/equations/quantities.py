@@ -113,13 +113,13 @@ def _by_mass_matrix(mass_matrix: Equation, inverse_dynamics: Equation) -> Equati
     return forward_dynamics
 
 
-def _solving(equation: Equation, own: str = "gibbs_lean") -> Equation:
-    """Forward dynamics of bodies, in the robot's coordinates. Where joints mimic others, M and the
-    bias are those of the formulation ``own``."""
+def _solving(equation: Equation, M: str, bias: str) -> Equation:
+    """Forward dynamics of bodies, in the robot's coordinates; where joints mimic others, by the
+    inertia matrix and the bias of these formulations."""
 
     def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
         if model.mimics:
-            return _solved_in_coordinates(model, q, v, tau, own)
+            return _solved_in_coordinates(model, q, v, tau, M, bias)
         states = {"q": q, "v": v, "tau": tau}
         of_bodies = in_joints(equation, model, states)
         a: list[Scalar] = [0] * model.nv
@@ -130,10 +130,12 @@ def _solving(equation: Equation, own: str = "gibbs_lean") -> Equation:
     return forward_dynamics
 
 
-def _solved_in_coordinates(model: Model, q: Any, v: Any, tau: Any, own: str) -> list[Scalar]:
+def _solved_in_coordinates(
+    model: Model, q: Any, v: Any, tau: Any, matrix: str, forces: str
+) -> list[Scalar]:
     """M a = tau - bias, where joints mimic others."""
-    M = QUANTITIES["mass_matrix"].formulations[own](model, q)
-    bias = QUANTITIES["bias"].formulations[own](model, q, v)
+    M = QUANTITIES["mass_matrix"].formulations[matrix](model, q)
+    bias = QUANTITIES["bias"].formulations[forces](model, q, v)
     rest = [t - b for t, b in zip(tau, bias, strict=True)]
     ways = paths(model)
     return back_substitute(*factorise(M, ways), rest, ways)
@@ -218,13 +220,16 @@ _FORWARD = Quantity(
     ("q", "v", "tau"),
     {"a": _n},
     {
-        "gibbs_lean": _solving(gibbs_lean.forward_dynamics),
-        "gibbs_tensor": _solving(gibbs_tensor.forward_dynamics),
-        "composite_body": _solving(composite_body.forward_dynamics),
-        "articulated_body": _solving(articulated_body.forward_dynamics),
-        "gibbs_tree": _solving(gibbs_tree.forward_dynamics),
+        "gibbs_lean": _solving(gibbs_lean.forward_dynamics, "gibbs_lean", "gibbs_lean"),
+        "gibbs_tensor": _solving(gibbs_tensor.forward_dynamics, "gibbs_tensor", "gibbs_tensor"),
+        "composite_body": _solving(
+            composite_body.forward_dynamics, "composite_body", "newton_euler"
+        ),
+        # Where joints mimic others, no articulated bodies are made.
+        "articulated_body": _solving(articulated_body.forward_dynamics, "gibbs_lean", "gibbs_lean"),
+        "gibbs_tree": _solving(gibbs_tree.forward_dynamics, "gibbs_tree", "gibbs_tree"),
         **{
-            name: _solving(_by_mass_matrix(mass_matrix, inverse_dynamics), own=name)
+            name: _solving(_by_mass_matrix(mass_matrix, inverse_dynamics), name, name)
             for name, (mass_matrix, inverse_dynamics) in _SOLVED.items()
         },
     },

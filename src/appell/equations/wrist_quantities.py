@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from appell.equations import agile_wrist, gibbs_jacobian, wrist_quasi_speeds, wrist_regressor
@@ -10,6 +11,7 @@ from appell.equations.agile_wrist import (
     Coordinates,
     bodies,
     euler_jacobian,
+    limb_rates,
     limbs,
     link_rotations,
     platform_rotation,
@@ -133,6 +135,28 @@ def _joint_motion(
     return tuple([*row] for row in zip(*found, strict=True))
 
 
+def _along(row: Sequence[Scalar], v: Coordinates) -> Scalar:
+    return sum((x * y for x, y in zip(row, v, strict=True)), start=0)
+
+
+def _joint_motion_by_jacobians(
+    wrist: Wrist, q: Coordinates, v: Coordinates, a: Coordinates
+) -> tuple[list[Scalar], ...]:
+    """The same by the rows of theta' = J_theta q' (38 to 40) and their rates (41)."""
+    found = []
+    for at in limbs(wrist, q):
+        rows = limb_rates(at, q, v)
+        found.append(
+            (
+                _along(rows.theta, v),
+                _along(rows.psi, v),
+                _along(rows.theta, a) + _along(rows.dtheta, v),
+                _along(rows.psi, a) + _along(rows.dpsi, v),
+            )
+        )
+    return tuple([*row] for row in zip(*found, strict=True))
+
+
 def _singularities(wrist: Wrist, q: Coordinates) -> tuple[Any, ...]:
     """h^2 of each limb, the share of the volume that p_11, p_12, p_13 span, and cos q2."""
     R = platform_rotation(q)
@@ -200,7 +224,7 @@ QUANTITIES: dict[str, Quantity] = {
     "joint_motion": Quantity(
         _state,
         {"dtheta": _n, "dpsi": _n, "ddtheta": _n, "ddpsi": _n},
-        {"quasi_speeds": _joint_motion},
+        {"quasi_speeds": _joint_motion, "gibbs_jacobian": _joint_motion_by_jacobians},
     ),
     "limb_angles": Quantity(
         ("q",),

@@ -214,9 +214,10 @@ class Motion:
 
 
 def simulate(
-    simulator: Simulator, s: Array, ds: Array, law: Law, t: Array, tolerance: float = 1e-9
-) -> Motion:
-    """From a closed state; each sample is brought back onto the constraints before it is read."""
+    simulator: Simulator, s: Array, ds: Array, law: Law, t: Array, tolerance: float = 1e-10
+) -> Array:
+    """The states at the times, as the integrator leaves them: (N, 14), from a closed one. The
+    loops open a little between, and stabilising terms close them again."""
 
     def rates(time: float, y: Array) -> Array:
         s, ds = y[:7], y[7:]
@@ -227,18 +228,27 @@ def simulate(
         rates, (t[0], t[-1]), np.concatenate([s, ds]), "LSODA", t_eval=t,
         rtol=tolerance, atol=tolerance,
     )  # fmt: skip
+    states: Array = run.y.T
+    return states
+
+
+def read(simulator: Simulator, t: Array, states: Array, law: Law, projected: bool) -> Motion:
+    """What the sensors tell of the states. If ``projected``, each is first brought back onto the
+    constraints, and its accelerations are those without the stabilising terms."""
     rows, platform, torques, gaps = [], [], [], []
-    for time, y in zip(run.t, run.y.T, strict=True):
-        gaps.append(float(np.abs(simulator.loops(y[:7], y[7:]).error).max()))
-        s, ds = simulator.closed(y[:7], y[7:])
+    for time, y in zip(t, states, strict=True):
+        s, ds = y[:7], y[7:]
+        gaps.append(float(np.abs(simulator.loops(s, ds).error).max()))
+        if projected:
+            s, ds = simulator.closed(s, ds)
         tau = law(time, s[THETA], ds[THETA])
-        dds = simulator.accelerations(s, ds, tau, stabilised=False)
+        dds = simulator.accelerations(s, ds, tau, stabilised=not projected)
         rows.append([s, ds, dds])
         platform.append(simulator.platform(s, ds, dds))
         torques.append(tau)
     found = np.array(rows)
     return Motion(
-        t=run.t,
+        t=t,
         theta=found[:, 0, THETA],
         psi=found[:, 0, PSI],
         dtheta=found[:, 1, THETA],

@@ -51,7 +51,8 @@ class Row:
         for rule in self.rules:
             values.setdefault(rule.words, []).append(rule.told)
         asked = "; ".join(
-            f"{words} {', '.join(dict.fromkeys(x))}".rstrip() for words, x in values.items()
+            f"{words} {', '.join(x if len(set(x)) > 1 else x[:1])}".rstrip()
+            for words, x in values.items()
         )
         verdict = asked if self.holds else f"FAILS ({asked})"
         return f"{verdict}: {self.why}" if self.why else verdict

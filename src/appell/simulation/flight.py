@@ -48,6 +48,7 @@ class Options:
     max_step: float
     max_impacts: int
     max_steps: int
+    formulation: str | None = None  # of the equations of motion
 
 
 class Flight:
@@ -64,7 +65,7 @@ class Flight:
         self.robot, self.contacts, self.torque, self.options = robot, contacts, torque, options
         self.nq, self.nv = robot.nq, robot.nv
         o = options
-        self.holder = Holder(robot, contacts, torque, o.mu, o.friction, o.atol)
+        self.holder = Holder(robot, contacts, torque, o.mu, o.friction, o.atol, o.formulation)
         self.before = before
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, v, reactions
@@ -176,7 +177,7 @@ class Flight:
         """dy/dt of y = (q, v) while the modes last."""
         nq, torque = self.nq, self.torque
         if self.modes.simple and not self.holder.rubs:
-            flows = flow(self.robot.model)
+            flows = flow(self.robot.model, self.options.formulation)
             return lambda t, y: flows(q := y[:nq], v := y[nq:], torque(t, q, v))
 
         def rate(t: float, y: Array) -> Array:
@@ -263,13 +264,13 @@ class Flight:
         slow = max(self.holder.slowest(c, touching, self.t, self.q, self.v), STILL)
         taking = touching[c.rate[touching] <= slow]
         # Impulses of zero would do, but for the least approach.
-        M = self.robot.mass_matrix(self.q)
+        M = self.holder.mass_matrix(self.q)
         approach = least_change(M, c.J[taking], -c.rate[taking] - STILL)
         self._change(c, taking, np.zeros(len(taking)), self.v + approach)
 
     def _change(self, c: State, taking: Indices, e: Array, v: Array) -> None:
         """Speeds v changed by an impact of some contacts, with its record."""
-        M = self.robot.mass_matrix(self.q)
+        M = self.holder.mass_matrix(self.q)
         done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)
         impact = recorded(self.contacts, c, taking, self.t, self.v, done)
         audit(impact, float(0.5 * self.v @ M @ self.v), self.options.law)
@@ -333,6 +334,7 @@ class Flight:
             robot=self.robot,
             pieces=self.pieces,
             settings=settings,
+            formulation=self.options.formulation,
         )
         return new if self.before is None else joined(self.before, new)
 
@@ -366,4 +368,5 @@ def joined(before: Run, after: Run) -> Run:
         robot=after.robot,
         pieces=[*before.pieces, *after.pieces],
         settings=after.settings,
+        formulation=after.formulation,
     )

@@ -22,8 +22,8 @@ Flow = Callable[[Array, Array, Array], Array]
 @lru_cache(maxsize=64)
 def flow(model: Model, formulation: str | None = None) -> Flow:
     """(q, v, tau) -> dy/dt, for one state at a time, with as little Python as there can be."""
-    which = formulation_named("motion", formulation, model)
-    recipe = Recipe("motion", which, None, (), (), True)
+    name = formulation_named("motion", formulation, model)
+    recipe = Recipe("motion", name, None, (), (), True)
     outputs: dict[str, tuple[int, ...]] = {"dy": (model.nq + model.nv,)}
 
     def tape() -> Tape:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from appell.recipe import quantity_named
 from appell.robot import Robot
 from appell.simulation.contact import Contacts, State
 from appell.simulation.impact import slides, tangents
@@ -82,6 +83,14 @@ class Forces(NamedTuple):
     joints: Array  # of the joints that stick
 
 
+def inertia(robot: Robot, formulation: str | None) -> Callable[[Array], Array]:
+    """The inertia matrix by a formulation of the motion; articulated bodies make none, so the
+    robot's default stands in for theirs."""
+    if formulation not in quantity_named("mass_matrix").formulations:
+        return robot.mass_matrix
+    return robot.kernel("mass_matrix", formulation=formulation).bare
+
+
 class Holder:
     """Finds the forces of lasting contacts of one robot among its walls."""
 
@@ -93,9 +102,11 @@ class Holder:
         mu: Array,
         friction: bool,
         atol: float,
+        formulation: str | None = None,
     ) -> None:
         self.robot, self.contacts, self.torque, self.mu = robot, contacts, torque, mu
-        self.motion = robot.kernel("motion").bare
+        self.motion = robot.kernel("motion", formulation=formulation).bare
+        self.mass_matrix = inertia(robot, formulation)
         self.smallest = max(atol, 1e-12)
         model = robot.model
         self.viscous, self.dry = np.zeros(model.nv), np.zeros(model.nv)
@@ -125,7 +136,7 @@ class Holder:
         if modes.simple:
             return Forces(dq, a, np.empty(0), np.empty((0, 2)), np.empty(0))
         rows, columns, bias = self._rows(q, v, modes)
-        X = np.linalg.solve(self.robot.mass_matrix(q), columns)
+        X = np.linalg.solve(self.mass_matrix(q), columns)
         A, b = rows @ X, -(rows @ a + bias)
         if modes.guess is None:
             f = np.linalg.solve(A, b)

@@ -46,6 +46,7 @@ class Run:
     robot: Robot | None = field(default=None, repr=False)
     pieces: Sequence[Piece] = field(default=(), repr=False)
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
+    formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
 
     @property
     def energy(self) -> Array:
@@ -98,6 +99,7 @@ class Run:
             "contacts": self.contacts,
             "residuals": dict(self.residuals),
             "stopped": self.stopped,
+            "formulation": self.formulation,
         }
         width = self.q.shape[1] + self.v.shape[1]
         arrays = {
@@ -133,6 +135,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             contacts=tuple((point, wall) for point, wall in facts["contacts"]),
             residuals=facts["residuals"],
             stopped=facts["stopped"],
+            formulation=facts.get("formulation"),  # older files have none
             pieces=pieces,
         )
     except FileNotFoundError:

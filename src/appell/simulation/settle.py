@@ -50,7 +50,7 @@ def settle(
         slow = max(holder.slowest(c, touching, t, q, v), STILL)
         near, leaving = touching[c.rate[touching] <= slow], touching[c.rate[touching] > slow]
     begin = _beginning(holder, c, v, near, slow)
-    M = holder.robot.mass_matrix(q)
+    M = holder.mass_matrix(q)
     q, v, left = _brought_to_rest(holder, c, M, q, v, begin)
     if len(near):
         c = holder.contacts.at(q, v)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from appell.constraints.closed import ClosedRobot
 from appell.errors import InputError
+from appell.recipe import formulation_named, quantity_named
 from appell.robot import Robot
 from appell.simulation.contact import Choice, find_contacts
 from appell.simulation.events import Degenerate
@@ -43,6 +44,7 @@ def simulate(
     points: Choice = None,
     stops: bool = True,
     friction: bool = False,
+    formulation: str | None = None,
     method: str = "DOP853",
     rtol: float = 3e-13,
     atol: float = 1e-13,
@@ -64,6 +66,10 @@ def simulate(
     approach when another strikes are struck with it. A contact whose next bounce would be lower
     than ``atol`` does not bounce: it lasts, until its force would turn negative.
 
+    ``formulation`` names the equations of motion, such as ``"gibbs_tree"``, and the inertia matrix
+    that impacts and contacts take with them; without it, the ones that are fastest for the robot.
+    All give the same motion but for rounding. A run that is resumed keeps its own.
+
     ``method`` is one of SciPy's integrators, DOP853, RK45, RK23, or Radau and BDF for stiff
     systems, with tolerances ``rtol`` and ``atol``. More than ``max_impacts`` within a second of
     motion, or ``max_steps`` in all, stop the run. One that stops early, or is interrupted from the
@@ -74,6 +80,11 @@ def simulate(
     if not isinstance(robot, Robot):
         raise InputError(f"simulate({robot!r}): expected a Robot; appell.load gives one.")
     if isinstance(robot, ClosedRobot):
+        if formulation is not None:
+            raise InputError(
+                f"'{robot.name}' is closed: its equations are its tree's, reduced; leave out "
+                "formulation."
+            )
         if resume is not None or method != "DOP853" or not isinstance(walls, Sized) or len(walls):
             raise InputError(
                 f"'{robot.name}' is closed: it moves without walls, by DOP853, and from a start; "
@@ -100,12 +111,16 @@ def simulate(
     for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise InputError(f"{name} = {most!r}; expected a whole number, at least 1.")
+    if formulation is None and resume is not None:
+        formulation = resume.formulation
+    which = _formulation(robot, formulation)
     contacts = find_contacts(robot.model, walls, points, stops)
     options = Options(
         restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
         mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),
         law=law, gap=float(gap), friction=bool(friction), method=method, rtol=float(rtol),
         atol=float(atol), max_step=float(max_step), max_impacts=max_impacts, max_steps=max_steps,
+        formulation=which,
     )  # fmt: skip
     flight = Flight(robot, contacts, torque_law(torque, robot.nv), options, resume)
     flight.begin(start, q, v)
@@ -122,9 +137,24 @@ def simulate(
     settings = {
         "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,
         "points": points, "stops": stops, "friction": friction, "method": method,
-        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress, **positive,
+        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress,
+        "formulation": which, **positive,
     }  # fmt: skip
     return flight.run(stopped, settings)
+
+
+def _formulation(robot: Robot, name: str | None) -> str:
+    """The one that is asked for, if the robot can move by it, or else the fastest."""
+    known = quantity_named("motion").formulations
+    if name is not None and (not isinstance(name, str) or name not in known):
+        raise InputError(f"formulation = {name!r}; expected one of {', '.join(known)}.")
+    if name == "articulated_body" and robot.model.mimics:
+        others = ", ".join(x for x in known if x != name)
+        raise InputError(
+            f"formulation = {name!r}: joints of '{robot.name}' mimic others, which articulated "
+            f"bodies cannot; expected one of {others}."
+        )
+    return formulation_named("motion", name, robot.model)
 
 
 def _start(robot: Robot, q0: Any, v0: Any, resume: Run | None) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from appell.model.library.planar import planar_chain, two_link
 from appell.model.library.puma560 import puma560
 from appell.model.library.random import random_tree
 from appell.model.library.stanford import stanford_arm
-from appell.model.library.tree import ten_link_tree
+from appell.model.library.tree import ten_link_tree, tree_of_bars
 from appell.model.model import Model
 from appell.model.wrist import Wrist
 
@@ -20,6 +20,7 @@ ROBOTS: dict[str, Callable[..., Model]] = {
     "two_link": two_link,
     "planar_chain": planar_chain,
     "ten_link_tree": ten_link_tree,
+    "tree_of_bars": tree_of_bars,
     "free_chain": free_chain,
     "random_tree": random_tree,
 }
