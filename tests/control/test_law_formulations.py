@@ -116,6 +116,14 @@ def test_unknown_formulations_are_refused_with_those_there_are(make, message):
         make()
 
 
+def test_articulated_bodies_do_not_mimic():
+    both = planar_chain(2)
+    follower = replace(both.bodies[1], coordinate=0, ratio=0.5)
+    finger = Robot(replace(both, bodies=(both.bodies[0], follower), joints=both.joints[:1]))
+    with pytest.raises(appell.InputError, match="mimic others, which articulated bodies cannot"):
+        track(finger, PDGravity(finger), [0.1], until=0.1, formulation="articulated_body")
+
+
 def test_a_law_of_ones_own_takes_a_formulation_or_refuses_it():
     def spring(model, q, v, desired, k):
         return [g * (x - y) for g, x, y in zip(k, desired.q, q, strict=True)]

@@ -195,6 +195,11 @@ def _plant(
 ) -> Plant:
     if formulation is not None:
         formulation_named("forward_dynamics", formulation, robot.model)
+    if formulation == "articulated_body" and robot.model.mimics:
+        raise InputError(
+            f"track: formulation={formulation!r}: joints of '{robot.name}' mimic others, which "
+            "articulated bodies cannot; choose another formulation."
+        )
     if friction is False or friction is None:
         return Plant(robot, np.zeros(robot.nv) + drive.damping, external, formulation)
     levels = Friction.of(robot) if friction is True else friction
