@@ -1,19 +1,24 @@
 import numpy as np
 import pytest
 
+from appell.control.rig.machine import puma560_machine
+from appell.equations import gibbs_tensor
 from appell.papers.mata_simulation import (
+    BRANCH,
     DURATION,
     END,
     INTERPOLATIONS,
     METHODS,
     START,
     coarse,
+    out_of_range,
     pictures,
     plan,
     simulate,
     simulations,
     smooth,
     tables,
+    torques,
 )
 
 
@@ -66,12 +71,28 @@ def test_torques_between_samples_pass_through_them(interpolation):
 
 
 def test_tables_have_what_the_paper_prints():
-    table_6, apart, tool, table_7 = tables()
-    assert len(table_6.rows) == 6
-    assert not table_6.failures
-    assert not apart.failures
+    feasible, *sixes, apart, torques, tool, table_7 = tables()
+    assert [len(table.rows) for table in sixes] == [6, 6]
+    assert [table.failures for table in (feasible, *sixes, apart, torques)] == [[]] * 5
     assert [table.compared for table in (tool, table_7)] == [False, False]
     assert all(x > 0 for row in table_7.rows for x in row.ours)
+
+
+def test_the_arm_is_shown_within_its_ranges():
+    machine = puma560_machine()
+    q = plan().shown.q + [0, 0, 2 * np.pi, 0, 0, 0]  # joint 3 the other way round
+    assert ((q >= machine.lower) & (q <= machine.upper)).all()
+    assert [name for name, joints in out_of_range().items() if not joints] == [BRANCH]
+
+
+def test_torques_are_those_of_the_papers_equations():
+    planned = plan()
+    np.testing.assert_allclose(torques(planned), planned.shown.tau, atol=1e-10)
+    model, motion = planned.robot.model, planned.shown
+    for k in (0, 1700, -1):
+        state = [[float(x) for x in y[k]] for y in (motion.q, motion.v, motion.a)]
+        by_hand = gibbs_tensor.inverse_dynamics(model, *state)
+        np.testing.assert_allclose(torques(planned)[k], by_hand, atol=1e-10)
 
 
 def test_pictures_draw():

@@ -9,10 +9,13 @@ from appell.papers.mata_stability import (
     condition_numbers,
     configurations,
     double,
+    eliminated,
     errors,
+    gauss_jordan,
     largest,
     pictures,
     ranking,
+    rounded,
     tables,
 )
 from appell.show.rules import EQUAL
@@ -80,6 +83,24 @@ def test_the_order_does_not_hang_on_the_first_bar(arithmetic, degrees):
     single = ARITHMETICS[arithmetic]
     size = {method: average(double(method, q) - single(method, q)) for method in METHODS}
     assert size["ABA"] < size["GA"] < size["CRBA"]
+
+
+def test_gauss_jordan_solves():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 4))
+    M, b = A @ A.T + np.eye(4), rng.normal(size=4)
+    np.testing.assert_allclose(gauss_jordan(M.tolist(), b.tolist()), np.linalg.solve(M, b))
+
+
+@pytest.mark.parametrize("method", ["CRBA", "GA"])
+def test_the_papers_solver_is_in_the_table(method):
+    """It rounds otherwise than the other one, and no more."""
+    q = configurations()
+    by_elimination, by_factors = eliminated(method, q), rounded(method, q)
+    assert 0 < largest(by_elimination - by_factors) < 5
+    np.testing.assert_array_equal(eliminated("ABA", q), rounded("ABA", q))
+    ours = tables()[0].rows[0].ours[list(METHODS).index(method)]
+    assert ours == largest((double(method, q) - by_elimination)[:, 0])
 
 
 def test_tables_hold_the_order_exactly():

@@ -40,6 +40,12 @@ class Trajectory:
         return self._at(times("t", t))
 
     @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Times, s, at which its acceleration, or a derivative of it, may jump: there an
+        integrator has to begin anew (``appell.simulate(..., breakpoints=...)``)."""
+        return (0.0, self.duration)
+
+    @property
     def start(self) -> Array:
         """Where it begins, (n,)."""
         return self._at(np.zeros(()))[0]
@@ -90,6 +96,19 @@ class Timed(Trajectory):
     def duration(self) -> float:
         return self.law.length
 
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        passed = [self._when(s) for s in self.path.knots[1:-1]]
+        return tuple(sorted({*map(float, self.law.knots), *passed}))
+
+    def _when(self, s: float) -> float:
+        """When the path's parameter, which never falls, reaches s."""
+        before, after = 0.0, self.duration
+        while before < (middle := (before + after) / 2) < after:
+            reached = float(self.law(middle)[0][0]) >= s
+            before, after = (before, middle) if reached else (middle, after)
+        return after
+
     def _at(self, t: Array) -> State:
         s, ds, dds = self.law(t)
         # At the end s is the path's length, and not a rounding less or more.
@@ -112,6 +131,12 @@ class Joined(Trajectory):
     @property
     def duration(self) -> float:
         return float(sum(part.duration for part in self.parts))
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        starts = np.cumsum([0.0, *(part.duration for part in self.parts[:-1])])
+        pairs = zip(starts, self.parts, strict=True)
+        return tuple(sorted({float(start) + t for start, part in pairs for t in part.breakpoints}))
 
     def _at(self, t: Array) -> State:
         starts = np.cumsum([0.0, *(part.duration for part in self.parts[:-1])])

@@ -149,6 +149,7 @@ def assemble(
                 coordinate=leader,
                 ratio=snap(h.mimic.ratio) if h.mimic else 1,
                 shift=snap(h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i] * revolute),
+                zero=snap(h.mimic.shift) if h.mimic else 0,
             )
         )
     tips = {h.child for h in ordered} - {h.parent for h in ordered}

@@ -69,7 +69,8 @@ class Body:
     """A moving body: where its joint sits on the parent, and what it weighs.
 
     Its joint's position is ``ratio * q[coordinate] + shift``; a ratio other than
-    one is a joint that mimics another.
+    one is a joint that mimics another. The description, and with it the joint's limits,
+    count that position from elsewhere: there it is ``ratio * q[coordinate] + zero``.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Body:
     coordinate: int
     ratio: Scalar = 1
     shift: Scalar = 0
+    zero: Scalar = 0
 
     @property
     def revolute(self) -> bool:

@@ -172,14 +172,15 @@ def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:
     free_turn = body.revolute and isinf(body.joint.lower) and isinf(body.joint.upper)
     kind_name = "continuous" if free_turn else kind
     joint = _joint(robot, body.joint.name, kind_name, above.name, child)
-    at_zero = as_array(body.rotation(body.shift)), np.array(body.offset(body.shift), dtype=float)
+    zero = body.shift - body.zero  # where the joint, by its limits, is at zero
+    at_zero = as_array(body.rotation(zero)), np.array(body.offset(zero), dtype=float)
     _origin(joint, _between(_pose(above), _after(at_zero, joint_frame)))
     etree.SubElement(joint, "axis", xyz=_text(link.R.T @ Z))
     _drive(joint, body.joint, free_turn)
     leader = model.joints[body.coordinate]
     if leader.name != body.joint.name:
-        multiplier = _text([body.ratio])
-        etree.SubElement(joint, "mimic", joint=leader.name, multiplier=multiplier)
+        follows = {"multiplier": _text([body.ratio]), "offset": _text([body.zero])}
+        etree.SubElement(joint, "mimic", {"joint": leader.name, **follows})
 
 
 def _joint(robot: Any, name: str, kind: str, parent: str, child: str) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,9 @@ from appell.walls import Implicit, Wall
 
 Array = npt.NDArray[np.floating[Any]]
 Ask = Callable[[Array, Array], Any]
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+Described = tuple[dict[str, Shape], dict[str, Shape], Callable[[], Any]]  # inputs, outputs, records
 Choice = Sequence[Any] | Mapping[str, Any] | None
 
 
@@ -43,12 +46,15 @@ class Point(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """A joint's limit: side * (q - limit) is its gap."""
+    """A joint's limit: side * (ratio q + zero - limit) is its gap; only a joint that mimics another
+    has a ratio and a zero of its own."""
 
     joint: str
     coordinate: int  # in q
     limit: float
     side: int  # 1: lower, -1: upper
+    ratio: float = 1.0
+    zero: float = 0.0
 
     @property
     def label(self) -> str:
@@ -100,11 +106,23 @@ class Contacts:
     @cached_property
     def gaps(self) -> Ask:
         """(q, v) -> gap, rate, each (..., m)."""
-        return _asked(self, full=False)
+        return _asked(self, "gaps")
+
+    @cached_property
+    def bounds(self) -> Ask:
+        """(path, span) -> bounds of the gaps and their rates: see :mod:`.bounds`."""
+        return _asked(self, "bounds")
+
+    @cached_property
+    def foreign(self) -> npt.NDArray[np.bool_]:
+        """Which contacts are with a wall that has no known bound, and is sampled."""
+        from appell.simulation.bounds import unbounded
+
+        return unbounded(self)
 
     @cached_property
     def _full(self) -> Ask:
-        return _asked(self, full=True)
+        return _asked(self, "contacts")
 
     def at(self, q: Array, v: Array) -> State:
         gap, rate, J, drift, normal, slope, P, turning = self._full(q, v)
@@ -211,12 +229,15 @@ def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
 
 
 def _limits(model: Model) -> list[Stop]:
+    """The stops of all joints, those that mimic others included."""
     stops = []
-    for i, joint in enumerate(model.joints):
+    for body in model.bodies:
+        joint, i = body.joint, body.coordinate
         coordinate = i + 1 if model.free and i >= FREE else i
         for limit, side in ((joint.lower, 1), (joint.upper, -1)):
             if isfinite(limit):
-                stops.append(Stop(joint.name, coordinate, float(limit), side))
+                ratio, zero = float(body.ratio), float(body.zero)
+                stops.append(Stop(joint.name, coordinate, float(limit), side, ratio, zero))
     return stops
 
 
@@ -224,27 +245,22 @@ def _limits(model: Model) -> list[Stop]:
 
 
 @lru_cache(maxsize=64)
-def _asked(contacts: Contacts, full: bool) -> Ask:
+def _asked(contacts: Contacts, what: str) -> Ask:
     from appell.compile.kernel import Kernel
 
-    model, m, k = contacts.model, len(contacts), len(contacts.points)
-    inputs = {"q": (model.nq,), "v": (model.nv,)}
-    outputs: dict[str, tuple[int, ...]] = {"gap": (m,), "rate": (m,)}
-    if full:
-        outputs |= {"J": (m, model.nv), "drift": (m,), "normal": (m, 3), "slope": (m,)}
-        outputs |= {"P": (3 * max(k, 1), model.nv), "turning": (3 * max(k, 1),)}
+    inputs, outputs, function = _DESCRIBED[what](contacts)
     known = [w if not isinstance(w, Implicit) else _identity(w) for w in contacts.walls]
     with COMPILING:
         try:
             return Kernel(
-                "contacts" if full else "gaps",
-                lambda: _tape(contacts, inputs, outputs),
+                what,
+                lambda: _tape(function(), inputs, outputs),
                 inputs,
                 outputs,
-                identity=(model, contacts.points, known, contacts.stops, full, _source()),
+                identity=(contacts.model, contacts.points, known, contacts.stops, _source()),
             ).bare
         except _Foreign:
-            return _by_casadi(contacts, outputs)
+            return _by_casadi(function(), inputs, outputs)
 
 
 def _identity(wall: Wall) -> str:
@@ -257,7 +273,8 @@ def _identity(wall: Wall) -> str:
 def _source() -> str:
     """The hash of what records contacts, as for equations: a new version never runs old code."""
     folder = Path(__file__).parent
-    files = (Path(__file__), folder / "surface.py", Path(appell.walls.__file__))
+    names = ("contact.py", "surface.py", "bounds.py")
+    files = (*(folder / name for name in names), Path(appell.walls.__file__))
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
@@ -265,28 +282,78 @@ class _Foreign(Exception):
     """A wall's function uses an operation that kernels do not have."""
 
 
-def _tape(contacts: Contacts, inputs: Any, outputs: Any) -> Any:
+def _tape(function: Any, inputs: Any, outputs: Any) -> Any:
     from appell.compile.tape import Tape
 
     try:
-        return Tape.from_casadi(_function(contacts, outputs), inputs, outputs)
+        return Tape.from_casadi(function, inputs, outputs)
     except KeyError:
         raise _Foreign from None
 
 
-def _by_casadi(contacts: Contacts, outputs: Mapping[str, tuple[int, ...]]) -> Ask:
+def _by_casadi(function: Any, inputs: Shapes, outputs: Shapes) -> Ask:
     """The same by CasADi's interpreter, slower, for walls that need exp, tan and the like."""
-    function = _function(contacts, outputs)
 
-    def ask(q: Array, v: Array) -> list[Array]:
-        batch = q.shape[:-1]
-        columns = function(np.atleast_2d(q).T, np.atleast_2d(v).T)
+    def ask(*arguments: Array) -> list[Array]:
+        axes = [x.shape[: x.ndim - len(s)] for x, s in zip(arguments, inputs.values(), strict=True)]
+        batch = np.broadcast_shapes(*axes)
+        given = (
+            np.broadcast_to(x, batch + s).reshape(-1, prod(s)).T
+            for x, s in zip(arguments, inputs.values(), strict=True)
+        )
         return [
             np.ascontiguousarray(np.array(y).T).reshape(batch + shape)
-            for y, shape in zip(columns, outputs.values(), strict=True)
+            for y, shape in zip(function(*given), outputs.values(), strict=True)
         ]
 
     return ask
+
+
+def _gaps(contacts: Contacts) -> Described:
+    inputs, outputs = _state_shapes(contacts)
+    return inputs, outputs, lambda: _function(contacts, outputs)
+
+
+def _contacts(contacts: Contacts) -> Described:
+    m, k, nv = len(contacts), 3 * max(len(contacts.points), 1), contacts.model.nv
+    inputs, outputs = _state_shapes(contacts)
+    outputs |= {"J": (m, nv), "drift": (m,), "normal": (m, 3), "slope": (m,)}
+    outputs |= {"P": (k, nv), "turning": (k,)}
+    return inputs, outputs, lambda: _function(contacts, outputs)
+
+
+def _bounds(contacts: Contacts) -> Described:
+    from appell.simulation.bounds import described
+
+    return described(contacts)
+
+
+_DESCRIBED: dict[str, Callable[[Contacts], Described]] = {
+    "gaps": _gaps, "contacts": _contacts, "bounds": _bounds,
+}  # fmt: skip
+
+
+def _state_shapes(contacts: Contacts) -> tuple[dict[str, Shape], dict[str, Shape]]:
+    model, m = contacts.model, len(contacts)
+    return {"q": (model.nq,), "v": (model.nv,)}, {"gap": (m,), "rate": (m,)}
+
+
+def measured(contacts: Contacts, q: Any) -> tuple[list[Any], Any, Any, Any]:
+    """Of recorded coordinates q: the points, and of all contacts gaps, normals and slopes."""
+    import casadi
+    from casadi import SX, vertcat
+
+    from appell.compile.record import Recorded
+    from appell.simulation.surface import surface
+
+    scalars = [Recorded(x) for x in casadi.vertsplit(q)]
+    at = [vertcat(*map(_sx, p)) for p in positions(contacts.model, scalars, contacts.points)]
+    surfaces = [surface(wall) for wall in contacts.walls]
+    found = [f(p) for p in at for f in surfaces]
+    stops = [s.side * (s.ratio * q[s.coordinate] + s.zero - s.limit) for s in contacts.stops]
+    gap = vertcat(*(g for g, _, _ in found), *stops)
+    normal = vertcat(*(n for _, n, _ in found), *[SX(3, 1)] * len(stops))
+    return at, gap, normal, vertcat(*(s for _, _, s in found), *[SX(1)] * len(stops))
 
 
 def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
@@ -295,10 +362,6 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
     from casadi import SX, jacobian, jtimes, vertcat
 
     from appell.compile.record import Recorded
-    from appell.simulation.surface import surface
-
-    def sx(x: Any) -> Any:
-        return x.sx if isinstance(x, Recorded) else SX(float(x))
 
     def rows(matrix: Any) -> Any:
         return casadi.vec(casadi.densify(matrix).T)
@@ -307,12 +370,8 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
     q, v = SX.sym("q", model.nq), SX.sym("v", model.nv)
     scalars = [Recorded(x) for x in casadi.vertsplit(q)]
     speeds = [Recorded(x) for x in casadi.vertsplit(v)]
-    dq = vertcat(*(sx(x) for x in coordinate_rates(model, scalars, speeds)))
-    at = [vertcat(*map(sx, p)) for p in positions(model, scalars, contacts.points)]
-    surfaces = [surface(wall) for wall in contacts.walls]
-    measured = [f(p) for p in at for f in surfaces]
-    stops = [s.side * (q[s.coordinate] - s.limit) for s in contacts.stops]
-    gap = vertcat(*(g for g, _, _ in measured), *stops)
+    dq = vertcat(*(_sx(x) for x in coordinate_rates(model, scalars, speeds)))
+    at, gap, normal, slope = measured(contacts, q)
     rate = jtimes(gap, q, dq)
     found = {"gap": gap, "rate": rate}
     if "J" in outputs:
@@ -321,9 +380,17 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
         found |= {
             "J": rows(jacobian(rate, v)),
             "drift": jtimes(rate, q, dq),
-            "normal": vertcat(*(n for _, n, _ in measured), *[SX(3, 1)] * len(stops)),
-            "slope": vertcat(*(s for _, _, s in measured), *[SX(1)] * len(stops)),
+            "normal": normal,
+            "slope": slope,
             "P": rows(jacobian(velocity, v)),
             "turning": jtimes(velocity, q, dq),
         }
     return casadi.Function("f", [q, v], [casadi.densify(found[name]) for name in outputs])
+
+
+def _sx(x: Any) -> Any:
+    import casadi
+
+    from appell.compile.record import Recorded
+
+    return x.sx if isinstance(x, Recorded) else casadi.SX(float(x))

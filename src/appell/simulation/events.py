@@ -1,29 +1,34 @@
 """The first event in a step: a gap that closes, or a mode that ends.
 
-Gaps and their rates are known at the step's eight nodes. A gap that is negative at a node has
-closed before it; one that falls at a node and rises at the next may have closed and opened again
-between them. Such candidates are settled on the step's own polynomial.
+Whether a gap closes is decided, not sampled: over a stretch of the step it is bounded by
+:mod:`appell.simulation.bounds`. Where the bounds leave room, or the gap only grows, it does not
+close; where it only shrinks, its end tells; all else is halved and looked at again. So the first
+place where any gap closes is found, however short its stay behind the wall.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
+from appell.simulation.bounds import Along
 from appell.simulation.contact import Contacts
-from appell.simulation.path import NODES, Piece, root
+from appell.simulation.path import Piece, root
 
 Array = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 
-# A contact that touches without force when a step begins is closed again when it is this deep, in
-# m: rounding, with room.
+# Penetration that is rounding, with room, in m: a gap that comes back from less has not closed.
+# A contact that touches without force when a step begins is closed again when it is this deep.
 NOISE = 1e-12
-_WIDEST = float(np.diff(NODES).max())
+_LOOSE = 1e-8  # m: and how deep it may be within a step while it hardly moves
+_NEAR = 1e-6  # m: closer to a wall than this, its function must have a slope
+_MANY = 512  # stretches that are looked at together
+_SHORTEST = 1e-15  # of a stretch, in parts of the step
 
 
 class Degenerate(Exception):
@@ -34,13 +39,21 @@ class Degenerate(Exception):
         self.contact, self.time = contact, time
 
 
+class Closing(NamedTuple):
+    """A stretch, in the step's x, in which a contact's gap closes once, or is not a number."""
+
+    start: float
+    end: float
+    contact: int
+    broken: bool = False
+
+
 class Gaps:
     """The gaps along one step."""
 
-    def __init__(self, contacts: Contacts, piece: Piece, slopes: Array) -> None:
+    def __init__(self, contacts: Contacts, piece: Piece) -> None:
         self.contacts, self.piece, self.nq = contacts, piece, contacts.model.nq
-        self.slopes = slopes  # of the walls, where the run began
-        self.gap, self.rate = contacts.gaps(piece.y[:, : self.nq], piece.y[:, self.nq :])
+        self.along = Along(contacts, piece)
 
     def at(self, t: float, i: int) -> tuple[float, float]:
         """The gap of one contact, and its rate."""
@@ -51,60 +64,87 @@ class Gaps:
     def closing(self, ignored: Mask, leaving: Mask, loose: Mask) -> float | None:
         """When the first gap closes; ``ignored`` contacts hold. At the beginning of the step
         ``leaving`` ones open, and ``loose`` ones touch without force."""
-        longest = (self.piece.full - self.piece.start) * _WIDEST
-        if (self.gap > np.abs(self.rate) * longest).all():
-            return None  # too far to close between nodes
-        gap = self.gap + np.where(loose, NOISE, 0.0)
-        gap[:, ignored] = 1.0
-        rate = np.where(ignored, 0.0, self.rate)
-        if not np.isfinite(gap).all():
-            row, i = np.argwhere(~np.isfinite(gap))[0]
-            raise Degenerate(int(i), float(self.piece.times[row]))
-        gap[0, leaving | loose] = np.maximum(gap[0, leaving | loose], 0.0)
-        now, then = gap[:-1], gap[1:]
-        falls = then < 0
-        dips = (rate[:-1] < 0) & (rate[1:] > 0) & (now >= 0) & ~falls
-        for k in np.flatnonzero((falls | dips).any(axis=1)):
-            times = [
-                t
-                for i in np.flatnonzero(falls[k] | dips[k])
-                if (t := self._closed(int(k), int(i), bool(falls[k, i]), bool(loose[i])))
-                is not None
-            ]
-            if times:
-                return min(times)
-        return None
+        whole = self.along.bounds(np.zeros(1), np.ones(1))
+        if ((whole.least > 0) | ignored).all():
+            return None
+        y = self.piece.y[0]
+        gap, rate = self.contacts.gaps(y[: self.nq], y[self.nq :])
+        # What begins behind its wall by rounding, and leaves, is measured from where it begins.
+        lift = np.where(loose, NOISE, 0.0)
+        behind = (gap + lift < 0) & ~ignored
+        if (behind & ~leaving & ~(rate > 0)).any():
+            return self.piece.start
+        lift[behind] = -gap[behind]
+        found = _Search(self.along, lift, ignored, loose).first()
+        times = [self._time(x, float(lift[x.contact])) for x in found if not x.broken]
+        first = min(times, default=None)
+        for x in found:
+            end = float(self.along.time(x.end))
+            if x.broken and (first is None or end < first):
+                raise Degenerate(x.contact, end)
+        return first
 
-    def _closed(self, k: int, i: int, falls: bool, loose: bool) -> float | None:
-        """When the gap of contact i closes between nodes k and k + 1, if it does."""
-        start, end = self.piece.times[k : k + 2]
-        level = NOISE if loose else 0.0
+    def _time(self, closing: Closing, lift: float) -> float:
+        """When a gap closes within its stretch."""
 
         def raised(t: float) -> tuple[float, float]:
-            gap, rate = self.at(t, i)
-            return gap + level, rate
+            gap, rate = self.at(t, closing.contact)
+            return gap + lift, rate
 
-        if not falls:  # it turns in between: its lowest place tells
-            end = _zero(lambda t: raised(t)[1], float(start), float(end))
-            lowest = raised(end)[0]
-            if lowest < 1e-6 and self._flat(end, i):
-                raise Degenerate(i, float(end))
-            if lowest >= 0:
-                return None
-        elif k == 0 and raised(start)[0] <= 0:  # it opens first: its highest place tells
-            if raised(start)[1] <= 0:
-                return float(start)
-            if raised(end)[1] >= 0:
-                return None
-            start = _zero(lambda t: raised(t)[1], float(start), float(end))
-            if raised(start)[0] <= 0:
-                return float(start)
+        start, end = self.along.time(closing.start), self.along.time(closing.end)
         return root(raised, float(start), float(end))
 
-    def _flat(self, t: float, i: int) -> bool:
-        """Whether the wall's function has almost no slope there."""
-        y = self.piece(t)
-        return flat(self.contacts.at(y[: self.nq], y[self.nq :]).slope[i], self.slopes[i])
+
+class _Search:
+    """Stretches of a step, halved until it is known where gaps close first."""
+
+    def __init__(self, along: Along, lift: Array, ignored: Mask, loose: Mask) -> None:
+        self.along, self.lift, self.ignored, self.loose = along, lift, ignored, loose
+        self.noise = np.where(loose, _LOOSE, NOISE)
+
+    def first(self) -> list[Closing]:
+        """Where gaps close; the first of all is among them."""
+        found: list[Closing] = []
+        waiting = [(np.zeros(1), np.ones(1))]
+        while waiting:
+            m, w = waiting.pop()
+            before = m - w < min((x.end for x in found), default=np.inf)
+            m, w = m[before], w[before]
+            if not len(m):
+                continue
+            closing, undecided = self._decided(m, w)
+            found += closing
+            w = w[undecided] / 2
+            m = np.stack([m[undecided] - w, m[undecided] + w], axis=-1).ravel()
+            w = np.repeat(w, 2)
+            for k in range((len(m) - 1) // _MANY, -1, -1):  # the earliest ones are next
+                waiting.append((m[k * _MANY : (k + 1) * _MANY], w[k * _MANY : (k + 1) * _MANY]))
+        return found
+
+    def _decided(self, m: Array, w: Array) -> tuple[list[Closing], Mask]:
+        """Gaps that close in these stretches, and which stretches are undecided."""
+        b = self.along.bounds(m, w)
+        gap = b.middle + self.lift
+        reach = np.maximum(np.abs(b.slowest), np.abs(b.fastest)) * (w * self.along.half)[:, None]
+        clear = (b.least + self.lift > 0) | (gap - reach > 0) | (b.slowest > 0) | self.ignored
+        falls = ~clear & (b.fastest < 0)
+        narrow = ~clear & ~falls & (reach < self.noise)
+        ends = self._at_ends(m + w, falls | (narrow & self.loose))
+        closes = ((falls | (narrow & self.loose)) & (ends < 0)) | (narrow & (gap < -self.noise))
+        # Bounds that stay infinite however short the stretch: the function has no slope there.
+        stuck = ~(clear | falls | narrow) & (w < _SHORTEST)[:, None]
+        broken = (~clear & ~np.isfinite(gap)) | (stuck & ~(gap > _NEAR))
+        found = [Closing(m[k] - w[k], m[k] + w[k], int(i)) for k, i in np.argwhere(closes)]
+        found += [Closing(m[k] - w[k], m[k], int(i), True) for k, i in np.argwhere(broken)]
+        return found, (~(clear | falls | narrow | stuck)).any(axis=1)
+
+    def _at_ends(self, x: Array, asked: Mask) -> Array:
+        """Gaps at the ends of the stretches in which they are asked for."""
+        gap = np.full(asked.shape, np.inf)
+        rows = asked.any(axis=1)
+        if rows.any():
+            gap[rows] = self.along.contacts.gaps(*self.along.states(x[rows]))[0] + self.lift
+        return gap
 
 
 def flat(slope: float, usual: float) -> bool:

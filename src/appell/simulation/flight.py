@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import scipy.integrate
 
 from appell.errors import InputError
 from appell.robot import Robot
+from appell.simulation.bounds import deepest
 from appell.simulation.contact import Contacts, State
 from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
 from appell.simulation.flow import flow
@@ -22,7 +25,7 @@ from appell.simulation.least import Contradiction, Paradox
 from appell.simulation.path import Piece, step_taken
 from appell.simulation.run import Run, normalised
 from appell.simulation.settle import least_change, settle
-from appell.simulation.torques import BadTorque, Torque
+from appell.simulation.torques import BadTorque, Segmented, Torque
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -48,6 +51,7 @@ class Options:
     max_step: float
     max_impacts: int
     max_steps: int
+    breakpoints: tuple[float, ...] = ()
     formulation: str | None = None  # of the equations of motion
 
 
@@ -62,10 +66,12 @@ class Flight:
         options: Options,
         before: Run | None,
     ) -> None:
-        self.robot, self.contacts, self.torque, self.options = robot, contacts, torque, options
+        self.robot, self.contacts, self.law, self.options = robot, contacts, torque, options
+        self.torque = Segmented(torque) if options.breakpoints else torque
         self.nq, self.nv = robot.nq, robot.nv
+        self.angles = [i for i, joint in enumerate(robot.model.joints) if joint.kind == "revolute"]
         o = options
-        self.holder = Holder(robot, contacts, torque, o.mu, o.friction, o.atol, o.formulation)
+        self.holder = Holder(robot, contacts, self.torque, o.mu, o.friction, o.atol, o.formulation)
         self.before = before
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, v, reactions
@@ -111,8 +117,9 @@ class Flight:
         try:
             while self.t < until:
                 before, struck = self.t, len(self.impacts)
+                segment = self._segment(until)
                 self._touch(let_go)
-                let_go = self._until_event(until, show)
+                let_go = self._until_event(segment, show)
                 self.at_once = 0 if self.t > before else self.at_once + 1
                 if self.at_once > _AT_ONCE:
                     raise Stopped(
@@ -139,16 +146,32 @@ class Flight:
                 "holds it; a lower mu avoids it"
             ) from None
 
+    def _segment(self, until: float) -> float:
+        """The end, or the next breakpoint of the torque law if it comes first."""
+        if not isinstance(self.torque, Segmented):
+            return until
+        times = self.options.breakpoints
+        k = bisect_right(times, self.t)
+        end = min(times[k], until) if k < len(times) else until
+        self.torque.between(times[k - 1] if k else -np.inf, times[k] if k < len(times) else np.inf)
+        return end
+
+    def _longest(self, v: Array) -> float:
+        """How long a step may be: no joint makes more than half a turn in it at its speed."""
+        fastest = float(np.abs(v[self.angles]).max(initial=0.0))
+        return min(self.options.max_step, pi / fastest if fastest else np.inf)
+
     def _until_event(self, until: float, show: Callable[[float, int], None]) -> LetGo:
         """Integrate to the next event or the end; returns what the event lets go."""
         o = self.options
         integrator = getattr(scipy.integrate, o.method)
         solver = integrator(
             self._rate(), self.t, np.concatenate([self.q, self.v]), until,
-            rtol=o.rtol, atol=o.atol, max_step=o.max_step,
+            rtol=o.rtol, atol=o.atol, max_step=self._longest(self.v),
         )  # fmt: skip
         first = True
         while solver.status == "running":
+            solver.max_step = self._longest(solver.y[self.nq :])
             problem = solver.step()
             self.steps += 1
             if self.steps > o.max_steps:
@@ -195,8 +218,7 @@ class Flight:
             held[modes.closed] = held[modes.carried] = True
             if first:
                 leaving[modes.leaving] = loose[modes.loose] = True
-            gaps = Gaps(self.contacts, piece, self.slopes)
-            end = gaps.closing(held, leaving, loose)
+            end = Gaps(self.contacts, piece).closing(held, leaving, loose)
         if not modes.simple or modes.turning is not None:
             found = margin_lost(
                 piece,
@@ -317,8 +339,7 @@ class Flight:
         q = np.array([row[1] for row in self.rows]).reshape(-1, self.nq)
         v = np.array([row[2] for row in self.rows]).reshape(-1, self.nv)
         if len(self.contacts):
-            deepest = float(-self.contacts.gaps(q, v)[0].min(initial=0.0))
-            self.residuals["penetration"] = deepest
+            self.residuals["penetration"] = deepest(self.contacts, self.pieces, (q, v))
         new = Run(
             t=t,
             q=q,
@@ -342,7 +363,7 @@ class Flight:
         tau = np.full_like(v, np.nan)
         for k in range(len(t)):
             try:
-                tau[k] = self.torque(float(t[k]), q[k], v[k])
+                tau[k] = self.law(float(t[k]), q[k], v[k])
             except BadTorque:
                 break
         return tau

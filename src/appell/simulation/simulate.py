@@ -23,9 +23,10 @@ from appell.simulation.events import Degenerate
 from appell.simulation.flight import Flight, Options, Stopped
 from appell.simulation.impact import LAWS
 from appell.simulation.run import Run
-from appell.simulation.torques import torque_law
+from appell.simulation.torques import breakpoints_of, torque_law
 from appell.walls import Wall, check_mu, check_restitution
 
+_LONGEST = 0.01  # s: a step of a torque law that is a function; every method looks once in it
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF")
 
 
@@ -48,7 +49,8 @@ def simulate(
     method: str = "DOP853",
     rtol: float = 3e-13,
     atol: float = 1e-13,
-    max_step: float = np.inf,
+    max_step: float | None = None,
+    breakpoints: Sequence[float] = (),
     max_impacts: int = 10_000,
     max_steps: int = 100_000,
     progress: bool = False,
@@ -71,9 +73,16 @@ def simulate(
     All give the same motion but for rounding. A run that is resumed keeps its own.
 
     ``method`` is one of SciPy's integrators, DOP853, RK45, RK23, or Radau and BDF for stiff
-    systems, with tolerances ``rtol`` and ``atol``. More than ``max_impacts`` within a second of
-    motion, or ``max_steps`` in all, stop the run. One that stops early, or is interrupted from the
-    keyboard, keeps its data and says why in ``stopped``; ``resume`` carries it on.
+    systems, with tolerances ``rtol`` and ``atol``. No step is longer than ``max_step``, in s, nor
+    than a joint takes for half a turn. An integrator sees a torque law only where it evaluates it:
+    with a law given as a function ``max_step`` is 0.01 s, so that whatever lasts 10 ms is seen.
+    ``breakpoints`` are times at which the law jumps; trajectories know theirs, and a law may have
+    them as an attribute of that name. Integration begins anew there, with the law's values of
+    either side.
+
+    More than ``max_impacts`` within a second of motion, or ``max_steps`` in all, stop the run. One
+    that stops early, or is interrupted from the keyboard, keeps its data and says why in
+    ``stopped``; ``resume`` carries it on.
 
     A closed robot moves as by its own ``simulate``, and gives that run; it knows no walls.
     """
@@ -90,7 +99,8 @@ def simulate(
                 f"'{robot.name}' is closed: it moves without walls, by DOP853, and from a start; "
                 "leave out walls, method and resume."
             )
-        same = {"friction": friction, "rtol": rtol, "atol": atol, "max_step": max_step}
+        longest = np.inf if max_step is None else max_step
+        same = {"friction": friction, "rtol": rtol, "atol": atol, "max_step": longest}
         start = () if q0 is None else q0
         moved: Run = robot.simulate(start, v0, until=until, torque=torque, **same)
         return moved
@@ -105,8 +115,9 @@ def simulate(
         raise InputError(f"restitution = {restitution!r}, mu = {mu!r}: expected numbers.")
     _one_of("law", law, LAWS)
     _one_of("method", method, METHODS)
-    positive = {"gap": gap, "rtol": rtol, "atol": atol, "max_step": max_step}
-    for name, value in positive.items():
+    positive = {"gap": gap, "rtol": rtol, "atol": atol}
+    longest = (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
+    for name, value in {**positive, "max_step": longest}.items():
         _positive(name, value)
     for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
@@ -119,8 +130,8 @@ def simulate(
         restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
         mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),
         law=law, gap=float(gap), friction=bool(friction), method=method, rtol=float(rtol),
-        atol=float(atol), max_step=float(max_step), max_impacts=max_impacts, max_steps=max_steps,
-        formulation=which,
+        atol=float(atol), max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
+        breakpoints=breakpoints_of(torque, breakpoints), formulation=which,
     )  # fmt: skip
     flight = Flight(robot, contacts, torque_law(torque, robot.nv), options, resume)
     flight.begin(start, q, v)
@@ -137,8 +148,8 @@ def simulate(
     settings = {
         "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,
         "points": points, "stops": stops, "friction": friction, "method": method,
-        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress,
-        "formulation": which, **positive,
+        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress, **positive,
+        "max_step": max_step, "breakpoints": breakpoints, "formulation": which,
     }  # fmt: skip
     return flight.run(stopped, settings)
 

@@ -18,6 +18,38 @@ class BadTorque(Exception):
     """A torque law that failed while a run was under way; its message says how."""
 
 
+class Segmented:
+    """A torque law between two breakpoints: within a step that ends or begins at one, it has the
+    value of this side."""
+
+    def __init__(self, law: Torque) -> None:
+        self.law = law
+        self.between(-np.inf, np.inf)
+
+    def between(self, start: float, end: float) -> None:
+        self.first, self.last = (
+            float(np.nextafter(start, np.inf)),
+            float(np.nextafter(end, -np.inf)),
+        )
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        return self.law(min(max(t, self.first), self.last), q, v)
+
+
+def breakpoints_of(torque: Any, given: Any) -> tuple[float, ...]:
+    """Times at which a law of time may jump: those given, and those the law has itself."""
+    own = getattr(torque, "breakpoints", ()) if callable(torque) else ()
+    try:
+        times = np.sort(
+            np.concatenate([np.array(x, dtype=float).reshape(-1) for x in (own, given)])
+        )
+    except (TypeError, ValueError):
+        times = np.array([np.nan])
+    if not np.isfinite(times).all():
+        raise InputError(f"breakpoints = {given!r} and {own!r}; expected times in s.")
+    return tuple(map(float, np.unique(times)))
+
+
 def torque_law(given: Any, nv: int) -> Torque:
     """The law (t, q, v) -> tau, (nv,), that is given as nothing, an array or a function."""
     if not callable(given):

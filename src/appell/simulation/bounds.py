@@ -1,0 +1,185 @@
+"""Bounds of all gaps over a stretch of a step: what makes it certain that none closes unseen.
+
+Along a step the coordinates are polynomials of degree seven in x, from -1 at its beginning to 1
+at its end. Over a stretch x = m + w u, |u| <= 1, a polynomial stays within its Taylor
+coefficients at m:
+
+    |q(x) - q(m)| <= sum_k |d_k| w^k,    d_k = q^(k)(m) / k!
+
+and its derivative likewise. The gaps g(q) and their rates dg/dt = dg/dq dq/dt are enclosed over
+that box (:mod:`appell.compile.enclose`); from q(m) to any other place of the stretch a gap
+changes by no more than half the stretch's time times the largest rate.
+
+A wall whose function has no known bound is sampled instead: see :func:`sampled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import casadi
+import numpy as np
+import numpy.typing as npt
+from casadi import SX, vertcat
+
+from appell.compile.enclose import Unbounded, enclose
+from appell.simulation.path import NODES, Piece
+
+if TYPE_CHECKING:
+    from appell.simulation.contact import Contacts, Described
+
+Array = npt.NDArray[np.floating[Any]]
+Mask = npt.NDArray[np.bool_]
+
+DEGREE = len(NODES) - 1
+# From a polynomial's values at the nodes to its coefficients in x.
+_COEFFICIENTS: Array = np.linalg.inv(np.vander(2 * NODES - 1, increasing=True))
+_SAMPLES = 2 * NODES - 1  # places of a stretch at which a wall without bounds is looked at
+_PLACES = 16  # of a piece at which its penetration is measured
+_DOUBT = 2.0  # and how much faster than there its gap may change in between
+
+
+class Bounds(NamedTuple):
+    """Of each contact over each stretch, (stretches, contacts)."""
+
+    middle: Array  # the gap in the middle of the stretch
+    least: Array  # no gap of the stretch is smaller
+    slowest: Array  # and its rate lies between this
+    fastest: Array  # and this, 1/s
+
+
+class Along:
+    """The polynomial of one step, asked for bounds of its gaps."""
+
+    def __init__(self, contacts: Contacts, piece: Piece) -> None:
+        self.contacts, self.piece, self.nq = contacts, piece, contacts.model.nq
+        self.half = (piece.full - piece.start) / 2
+
+    @cached_property
+    def path(self) -> Array:
+        """(8, nq) coefficients of the coordinates."""
+        return _COEFFICIENTS @ self.piece.y[:, : self.nq]
+
+    def time(self, x: Any) -> Any:
+        return self.piece.start + (x + 1) * self.half
+
+    def bounds(self, m: Array, w: Array) -> Bounds:
+        """Bounds over the stretches from m - w to m + w."""
+        span = np.stack([m, w, np.full_like(m, 1 / self.half)], axis=-1)
+        found = Bounds(*self.contacts.bounds(self.path, span))
+        foreign = self.contacts.foreign
+        if foreign.any():
+            for whole, part in zip(found, self.sampled(m, w), strict=True):
+                whole[:, foreign] = part[:, foreign]
+        return found
+
+    def sampled(self, m: Array, w: Array) -> Bounds:
+        """What eight places of each stretch tell of a wall without bounds: its gap changes no
+        faster than twice what the steepest gradient and the fastest point seen there give, and
+        its rate differs no more from those seen than these do from each other. It is no proof: a
+        part of the wall that is narrower than a point's way between two places can be missed."""
+        q, v = self.states(m[:, None] + w[:, None] * _SAMPLES)
+        middle, _ = self.contacts.gaps(*self.states(m))
+        rate, steepest = np.empty((*q.shape[:2], middle.shape[1])), np.zeros(middle.shape)
+        for k, j in np.ndindex(q.shape[:2]):
+            c = self.contacts.at(q[k, j], v[k, j])
+            rate[k, j] = c.rate
+            speed = np.linalg.norm(c.P @ v[k, j], axis=1)[self.contacts.of_point]
+            steepest[k] = np.fmax(steepest[k], np.linalg.norm(c.normal, axis=1) * speed)
+        low, high = rate.min(axis=1), rate.max(axis=1)
+        doubt = (high - low) / 2
+        farthest = _DOUBT * steepest * (w * self.half)[:, None]
+        return Bounds(middle, middle - farthest, low - doubt, high + doubt)
+
+    def states(self, x: Array) -> tuple[Array, Array]:
+        """q and v at places of the step."""
+        y = np.vander(x.ravel(), DEGREE + 1, increasing=True) @ (_COEFFICIENTS @ self.piece.y)
+        y = y.reshape(*x.shape, -1)
+        return np.ascontiguousarray(y[..., : self.nq]), np.ascontiguousarray(y[..., self.nq :])
+
+
+def deepest(contacts: Contacts, pieces: Sequence[Piece], rows: tuple[Array, Array]) -> float:
+    """The deepest penetration, m, along all pieces and in some rows (q, v): gaps are looked at in
+    sixteen places per piece, and where one turns between two of them, in its lowest place too."""
+    least = [contacts.gaps(*rows)[0].min(initial=0.0)]
+    for piece in pieces:
+        along = Along(contacts, piece)
+        x = np.linspace(-1, (piece.end - piece.start) / along.half - 1, _PLACES)
+        gap, rate = contacts.gaps(*along.states(x))
+        least.append(gap.min(initial=0.0))
+        now, then = rate[:-1], rate[1:]
+        k, _ = turns = np.nonzero((now < 0) & (then > 0))
+        if len(k):
+            share = now[turns] / (now[turns] - then[turns])
+            gap, _ = contacts.gaps(*along.states(x[k] + share * (x[1] - x[0])))
+            least.append(gap.min(initial=0.0))
+    return max(0.0, -float(np.nanmin(least)))
+
+
+def described(contacts: Contacts) -> Described:
+    """Inputs, outputs and the function that :attr:`Contacts.bounds` compiles."""
+    m, nq = len(contacts), contacts.model.nq
+    inputs = {"path": (DEGREE + 1, nq), "span": (3,)}
+    return inputs, dict.fromkeys(Bounds._fields, (m,)), lambda: _function(contacts)
+
+
+def unbounded(contacts: Contacts) -> Mask:
+    """Which contacts are with a wall that has no known bound."""
+    from appell.simulation.surface import surface
+
+    walls = []
+    for wall in contacts.walls:
+        try:
+            _rated(surface(wall))
+            walls.append(False)
+        except Unbounded:
+            walls.append(True)
+    return np.array(walls * len(contacts.points) + [False] * len(contacts.stops), dtype=bool)
+
+
+def _rated(surface: casadi.Function) -> None:
+    """Raise Unbounded if a wall's gap, or its gradient, has no bound."""
+    x = SX.sym("x", 3)
+    gap, gradient, _ = surface(x)
+    enclose(casadi.Function("f", [x], [gap, gradient]), [SX.sym("m", 3)], [SX.sym("r", 3)])
+
+
+def _function(contacts: Contacts) -> casadi.Function:
+    """(path, span) -> Bounds; the path row by row, the span m, w and dx/dt."""
+    from appell.simulation.contact import measured
+
+    nq = contacts.model.nq
+    path, span = SX.sym("path", (DEGREE + 1) * nq), SX.sym("span", 3)
+    middles, radii, slopes, spreads = [], [], [], []
+    for i in range(nq):
+        d = _shifted([path[k * nq + i] for k in range(DEGREE + 1)], span[0])
+        scaled = [d[k] * span[1] ** k for k in range(DEGREE + 1)]
+        middles.append(d[0])
+        radii.append(sum(casadi.fabs(x) for x in scaled[1:]))
+        slopes.append(d[1] * span[2])
+        spread = sum(k * casadi.fabs(d[k]) * span[1] ** (k - 1) for k in range(2, DEGREE + 1))
+        spreads.append(spread * span[2])
+    q, dq = SX.sym("q", nq), SX.sym("dq", nq)
+    foreign = contacts.foreign
+    gap = vertcat(*(SX(1) if foreign[k] else g for k, g in enumerate(_each(contacts, q, measured))))
+    gaps = casadi.Function("gaps", [q], [gap])
+    along = casadi.Function("along", [q, dq], [gap, casadi.jtimes(gap, q, dq)])
+    boxes = [vertcat(*x) for x in (middles, slopes)], [vertcat(*x) for x in (radii, spreads)]
+    c, r, rate, spread = enclose(along, *boxes)
+    results = [gaps(boxes[0][0]), c - r, rate - spread, rate + spread]
+    return casadi.Function("bounds", [path, span], [casadi.densify(x) for x in results])
+
+
+def _each(contacts: Contacts, q: SX, measured: Any) -> list[Any]:
+    return casadi.vertsplit(measured(contacts, q)[1])
+
+
+def _shifted(c: list[Any], m: Any) -> list[Any]:
+    """Taylor coefficients at m of the polynomial with coefficients c (Horner, again and again)."""
+    d = list(c)
+    for k in range(len(d)):
+        for j in range(len(d) - 2, k - 1, -1):
+            d[j] = d[j] + m * d[j + 1]
+    return d
