@@ -267,6 +267,13 @@ def test_outputs_in_real_time(tmp_path):
     assert report.plant["outputs"] == []
 
 
+@pytest.mark.parametrize("told", [None, 5, [1, 2], "tool", {"a": 1}])
+def test_a_log_without_names_has_the_usual_ones(told):
+    report = run(switches=[(0.1, "tool2", True)])
+    report.log.metadata["outputs"] = told
+    assert report.switches == [Switch(0.1, "tool2", True)]
+
+
 def test_machines_are_named_in_the_log():
     report = in_lockstep(ready(machine=GRIPPER, switches=[(0.1, "lamp", True)]))
     assert list(report.outputs) == ["gripper", "lamp"]

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REST = 1.0  # s
+# Degrees: twice the half degree of friction and load, as in table 4; and for the ramp as much again
+# as its speed's jump of 30 degrees/s makes by (s + 10)^3, 0.023 s.
+WITHIN = {"ramp": 1.7, "spline": 1.0}
 VOLTS = 10.0  # to which the paper limits its outputs, section 3
 LAW = "tracking with integral action"
 
@@ -57,11 +60,11 @@ def tables() -> list[Table]:
 
 
 def _followed() -> Table:
-    rule: list[Rule] = [AtMost(1.5), AtMost(0.5), Below(), AtMost(0.05)]
-    rows = [
-        Row(of, [None, None, VOLTS, None], _measures(driven(of), driven(of, DEFAULT)), "", rule)
-        for of in REFERENCES
-    ]
+    rows = []
+    for of in REFERENCES:
+        rule: list[Rule] = [AtMost(WITHIN[of]), AtMost(0.5), Below(), AtMost(0.05)]
+        ours = _measures(driven(of), driven(of, DEFAULT))
+        rows.append(Row(of, [None, None, VOLTS, None], ours, "", rule))
     return Table(
         "Figure 5: references through the rig",
         (
@@ -188,5 +191,6 @@ _SETTING = (
     "are limited to 10 V. Ours is simulated in lock step: 200 and 250 counts per revolution of the "
     "motors, 12-bit converters, gears and motors as published for the PUMA 560, Coulomb friction "
     "and an unknown load of 1 kg. The ramp's speed jumps at its start, which is where its largest "
-    "error is. Another equation changes torques by less than a step of the output's converter."
+    "error is: 0.7 degrees of it by the controller's own poles. Another equation changes torques "
+    "by less than a step of the output's converter."
 )

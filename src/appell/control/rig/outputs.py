@@ -66,6 +66,14 @@ def levels_of(orders: Any, outputs: Sequence[str]) -> dict[str, Any]:
     return {name: (np.asarray(orders) & bit) != 0 for name, bit in zip(outputs, BITS, strict=False)}
 
 
+def names_in(metadata: Mapping[str, Any]) -> Sequence[str]:
+    """The names of the outputs that a log tells, or the usual ones."""
+    names = metadata.get("outputs")
+    if isinstance(names, list) and all(isinstance(x, str) for x in names):
+        return names
+    return OUTPUTS
+
+
 def switches_of(t: Any, levels: Mapping[str, Any]) -> list[Switch]:
     """When outputs are switched that have these levels, (m,), from the times t, (m,), on."""
     made = []

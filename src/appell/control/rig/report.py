@@ -10,7 +10,7 @@ import numpy as np
 
 from appell.control.rig.controller import Phase
 from appell.control.rig.log import Event, Log
-from appell.control.rig.outputs import OUTPUTS, Switch, levels_of, switches_of
+from appell.control.rig.outputs import Switch, levels_of, names_in, switches_of
 from appell.control.rig.safety import State
 from appell.control.rig.signals import STATUS
 from appell.robot import Array
@@ -80,7 +80,7 @@ class Report:
     @property
     def outputs(self) -> dict[str, Array]:
         """Which digital outputs were told to be on, by name, (cycles,) each."""
-        return levels_of(self.log["order"], self.log.metadata.get("outputs", OUTPUTS))
+        return levels_of(self.log["order"], names_in(self.log.metadata))
 
     @property
     def switches(self) -> list[Switch]:

@@ -18,7 +18,7 @@ from appell.control.rig.log import Log, Writer, read_log
 from appell.control.rig.loop import Loop
 from appell.control.rig.machine import Machine
 from appell.control.rig.mission import Approach, Yield
-from appell.control.rig.outputs import ALL, OUTPUTS, bits_of, levels_of
+from appell.control.rig.outputs import ALL, bits_of, levels_of, names_in
 from appell.control.rig.plant import Rig
 from appell.control.rig.protocol import Whole
 from appell.control.rig.report import Report
@@ -183,7 +183,7 @@ def motion_of(log: Log, rate: float = 50.0) -> tuple[Array, Array, dict[str, Arr
         raise InputError("nothing was taught: the arm was not yet ready to be led.")
     step = max(1, round(1 / (rate * log.metadata["period"])))
     rows = _rows(len(t), step, np.flatnonzero(np.diff(order & ALL)) + 1)
-    levels = levels_of(order[rows], log.metadata.get("outputs", OUTPUTS))
+    levels = levels_of(order[rows], names_in(log.metadata))
     return t[rows] - t[0], q[rows], levels
 
 
