@@ -21,6 +21,8 @@ NAMES = (
     "export",
     "closed",
     "counting",
+    "lee1982",
+    "valera2003",
 )
 PAGES = ["README.md", *(f"docs/{name}.md" for name in NAMES)]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)

@@ -37,6 +37,16 @@ def test_a_law_with_its_gains(command, tmp_path):
     assert "kv=(20, 21)" in header
 
 
+def test_a_law_by_a_formulation_of_its_own(command, tmp_path):
+    for name in ("newton_euler", "lagrange_euler"):
+        chosen = ("--formulation", name, "--name", name)
+        result = command("two_link", "--law", "ComputedTorque", *chosen)
+        assert result.exit_code == 0, result.output
+        assert f"formulation={name}" in (tmp_path / name / f"{name}.h").read_text()
+    sizes = [len((tmp_path / n / f"{n}.c").read_text()) for n in ("newton_euler", "lagrange_euler")]
+    assert sizes[0] != sizes[1]
+
+
 def test_object_code(command, tmp_path):
     result = command("two_link", "--target", "cortex-m7")
     assert result.exit_code == 0, result.output
@@ -69,6 +79,10 @@ def test_without_a_compiler_there_is_no_time(command, monkeypatch):
     ("arguments", "words"),
     [
         (["two_link", "--law", "Magic"], ("Magic", "ComputedTorque")),
+        (
+            ["two_link", "--law", "ComputedTorque", "--formulation", "kane"],
+            ("kane", "newton_euler"),
+        ),
         (["two_link", "--law", "ComputedTorque", "--gain", "ki=1"], ("ki", "kp, kv")),
         (["two_link", "--law", "ComputedTorque", "--kp", "much"], ("much", "number")),
         (["two_link", "--law", "ComputedTorque", "--kp", "1", "--gain", "kp=2"], ("twice",)),

@@ -23,6 +23,8 @@ from appell.equations import (
 )
 from appell.papers import (
     abedloo2014,
+    lee1982_control,
+    lee1982_equivalence,
     lee1982_lagrange_euler,
     lee1982_newton_euler,
     mata_counts,
@@ -30,11 +32,22 @@ from appell.papers import (
     shafei2018,
     shafei_counts,
     valera2003,
+    valera2003_control,
+    valera2003_line,
 )
 from appell.show.document import Row, Table
 from appell.simulation.flow import flow
 
-MODULES = (abedloo2014, mata_simulation, shafei2018, shafei_counts)
+MODULES = (
+    abedloo2014,
+    lee1982_control,
+    lee1982_equivalence,
+    mata_simulation,
+    shafei2018,
+    shafei_counts,
+    valera2003_control,
+    valera2003_line,
+)
 KEPT = (abedloo2014.simulated, abedloo2014.motion)  # of a simulator with equations of its own
 
 
@@ -57,6 +70,9 @@ def afresh(nothing_kept) -> Iterator[None]:
 
 def scaled(x: Any) -> Any:
     """One number of a step's result a thousandth larger: the last, as the first may be zero."""
+    if isinstance(x, dict):
+        last = list(x)[-1]
+        return {**x, last: scaled(x[last])}
     if isinstance(x, list):
         return [*x[:-1], scaled(x[-1])]
     if type(x) is tuple:
@@ -92,7 +108,32 @@ def shafei() -> list[Table]:
     return [shafei2018.formulations_table()]
 
 
+def lee() -> list[Table]:
+    return [lee1982_equivalence.torques_table()]
+
+
+def lee_motion() -> list[Table]:
+    return [lee1982_control._claim()]
+
+
+def valera_torques() -> list[Table]:
+    return [valera2003_line._configurations()]
+
+
+def valera_dynamics() -> list[Table]:
+    return [valera2003_line._dynamics()]
+
+
 NUMBERS = [
+    (lee, newton_euler, "inertial_moments"),
+    (lee, newton_euler, "inertial_forces"),
+    (lee, lagrange_euler, "inertia_terms"),
+    (lee, lagrange_euler, "joint_forces"),
+    (lee_motion, newton_euler, "moments"),
+    (valera_torques, gibbs_vector, "accelerations"),
+    (valera_torques, gibbs_vector_paul, "accelerations"),
+    (valera_dynamics, gibbs_vector, "inertial_moments"),
+    (valera_dynamics, gibbs_vector_paul, "inertial_moments"),
     (mata_torques, gibbs_tensor, "inertial_force"),
     (mata_torques, gibbs_tensor, "inertial_moment"),
     (mata_torques, gibbs_tensor, "carried_moment"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.papers import valera2003_control
+from appell.papers import valera2003_control, valera2003_line
 from appell.papers.valera2003_control import (
     CONTROLLERS,
     DURATION,
@@ -13,9 +13,9 @@ from appell.papers.valera2003_control import (
     REFERENCES,
     controller,
     followed,
-    pictures,
     reference,
 )
+from appell.papers.valera2003_line import DEFAULT, PAPER
 
 POINT, TRACKING, INTEGRAL = CONTROLLERS
 
@@ -59,9 +59,55 @@ def test_the_dead_zone_leaves_an_error_that_integral_action_lessens():
     assert followed(INTEGRAL, "ramp", "friction").final_error < 1e-3
 
 
+def test_what_the_paper_says_comes_out():
+    for table in (valera2003_control._statements(), valera2003_control._equations()):
+        assert table.compared
+        assert not table.failures
+
+
+def test_laws_and_arm_run_by_the_papers_equations(monkeypatch):
+    asked = []
+
+    def track(arm, law, way, **options):
+        asked.append((law.formulation, options["formulation"]))
+
+    monkeypatch.setattr(valera2003_control, "track", track)
+    for formulation in (PAPER, DEFAULT):
+        followed.__wrapped__(TRACKING, "ramp", "friction", formulation)
+    assert asked == [("gibbs_vector", "gibbs_vector"), ("gibbs_lean", "gibbs_lean")]
+    assert controller(TRACKING).formulation == "gibbs_vector"
+
+
+def test_a_wrong_formulation_makes_its_rows_fail(monkeypatch):
+    class Off:
+        def __init__(self, run):
+            self.q = run.q + 1e-8
+
+    def displaced(name, of, situation, formulation=PAPER):
+        run = followed(name, of, situation, formulation)
+        return Off(run) if formulation == PAPER else run
+
+    monkeypatch.setattr(valera2003_control, "followed", displaced)
+    assert len(valera2003_control._equations().failures) == len(valera2003_control.SITUATIONS)
+
+
+def test_a_controller_that_does_not_do_what_the_paper_says_makes_its_row_fail(monkeypatch):
+    """Every row, by runs in which each situation is another one."""
+    others = {"exact model": "friction", "friction": "exact model", "unknown load": "friction"}
+    right = {row.what: row for row in valera2003_control._statements().rows}
+
+    def swapped(name, of, situation, formulation=PAPER):
+        return followed(name, of, others.get(situation, situation), formulation)
+
+    monkeypatch.setattr(valera2003_control, "followed", swapped)
+    failed = {row.what for row in valera2003_control._statements().failures}
+    assert failed >= {what for what in right if what.endswith("left")}
+
+
 def test_figures_three_and_four_are_there():
-    shown = pictures()
-    assert [p.title.partition(":")[0] for p in shown[:2]] == ["Figure 3", "Figure 4"]
+    shown = valera2003_line.pictures()
+    assert [p.title.partition(":")[0] for p in shown] == ["Figure 3", "Figure 4"]
+    assert "left-up-flip, one of the four" in shown[0].caption
 
 
 def test_a_controllers_step_is_timed(monkeypatch):

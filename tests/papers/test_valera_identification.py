@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,24 +35,41 @@ def test_noise_leaves_errors_of_the_size_that_the_estimates_tell():
     assert 0.2 < np.sqrt(np.mean(z**2)) < 2
 
 
-def test_estimates_foretell_another_motion_better_than_what_was_believed():
+def test_estimates_predict_another_motion_better_than_what_was_believed():
     q, v, a, tau = paper.data(0.0, paper.SEED + 1)
     off = tau - paper.robots()[1].inverse_dynamics(q, v, a)
     before = np.mean(off.std(axis=0) / tau.std(axis=0))
     for method in paper.METHODS:
-        assert paper.foretold(paper.estimate(method, paper.NOISE)) < before
+        assert paper.predicted(paper.estimate(method, paper.NOISE)) < before
 
 
 def test_the_reproduction_has_the_section(monkeypatch):
     others = SimpleNamespace(tables=list, pictures=lambda: [None], picture=lambda: None)
-    for name in ("valera2003_control", "valera2003_rig"):
+    for name in ("valera2003_control", "valera2003_line", "valera2003_rig"):
         monkeypatch.setattr(papers, name, others, raising=False)
     titles = [table.title for table in valera2003.document().tables]
     assert paper.tables()[0].title in titles
 
 
+def test_a_wrong_estimate_makes_its_row_fail(monkeypatch):
+    """One whose base parameters are off by a hundredth of the largest."""
+    estimate = paper.estimate
+
+    def wrong(method, noise):
+        found = estimate(method, noise)
+        if method != "svd":
+            return found
+        return replace(found, base=found.base + 0.01 * np.abs(found.base).max())
+
+    monkeypatch.setattr(paper, "estimate", wrong)
+    assert [row.what for row in paper.tables()[0].failures] == ["SVD"]
+
+
 def test_table_and_picture_are_there():
-    (table,) = paper.tables()
+    table, others = paper.tables()
+    assert table.compared
+    assert not table.failures
+    assert not others.compared
     assert [row.what for row in table.rows] == [*paper.METHODS.values()]
     (picture,) = paper.pictures()
     assert len(picture.draw().axes[0].get_xticklabels()) > 10

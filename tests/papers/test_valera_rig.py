@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from appell.control.rig.log import Writer
 from appell.papers import valera2003_rig
 from appell.papers.valera2003_control import DURATION, REFERENCES, reference
-from appell.papers.valera2003_rig import driven, picture
+from appell.papers.valera2003_rig import Mirror, driven, picture
 
 
 @pytest.mark.parametrize("of", REFERENCES)
@@ -34,12 +35,32 @@ def test_the_figure_has_both_references():
 
 
 def test_tables_hold_what_was_run(monkeypatch):
-    monkeypatch.setattr(valera2003_rig, "cycle_time", lambda: 1e-4)
+    monkeypatch.setattr(valera2003_rig, "cycle_times", lambda *_, **__: (1e-4, 2e-4))
     followed, cycle = valera2003_rig.tables()
     assert [row.what for row in followed.rows] == list(REFERENCES)
-    assert followed.rows[0].ours[3] == driven("ramp").cycles
-    assert cycle.rows[0].ours == [0.225, 0.061, pytest.approx(0.1)]
+    assert not followed.failures
+    assert followed.rows[0].ours[2] == np.abs(driven("ramp").volts).max()
+    assert cycle.columns[-1] == "this machine"
+    assert cycle.rows[0].ours == [0.225, 0.061, None]
+    assert [row.ours[2] for row in cycle.rows[1:]] == [pytest.approx(x) for x in (0.1, 0.2, 0.2)]
 
 
-def test_a_cycle_is_timed():
-    assert 1e-6 < valera2003_rig.cycle_time(20) < 1.0
+def test_the_law_runs_by_the_papers_equations():
+    assert "formulation=gibbs_vector" in driven("ramp").log.metadata["law"]
+    assert "formulation" not in driven("ramp", "gibbs_lean").log.metadata["law"]
+
+
+def test_a_whole_cycle_reads_decides_writes_and_logs(monkeypatch):
+    """The time of each part is within the whole."""
+    done = []
+    for where, name in ((Mirror, "read"), (Mirror, "write"), (Writer, "cycle")):
+        kept = getattr(where, name)
+
+        def noted(self, *given, _kept=kept, _name=name):
+            done.append(_name)
+            return _kept(self, *given)
+
+        monkeypatch.setattr(where, name, noted)
+    decided, whole = valera2003_rig.cycle_times(20)
+    assert 0 < decided < whole
+    assert done[-3:] == ["read", "write", "cycle"]

@@ -238,7 +238,8 @@ def test_teach_and_replay(command, tmp_path):
     result = command("teach", "poses.csv", "--channel", "lockstep", input=said)
     assert result.exit_code == 0, result.output
     rows = np.loadtxt(tmp_path / "poses.csv", delimiter=",", skiprows=1)
-    assert rows.shape == (2, 7)
+    assert rows.shape == (2, 9)  # t, the joints, and the outputs, which are off
+    assert not rows[:, 7:].any()
     assert np.degrees(rows[1, 2] - rows[0, 2]) == pytest.approx(4, abs=1.5)
     assert command("replay", "poses.csv", "--channel", "lockstep").exit_code == 0
     again = command("teach", "poses.csv", "--channel", "lockstep", input=said)
@@ -302,8 +303,8 @@ def test_an_interrupt_within_a_cycle_ends_a_lesson_and_a_second_one_the_run(monk
         with pytest.raises(KeyboardInterrupt):
             teach_in_lockstep(lesson, lines(), pytest.fail)
         return
-    report, marks = teach_in_lockstep(lesson, lines(), pytest.fail)
-    assert (report.reason, len(marks)) == ("interrupted", 2)
+    report, taught = teach_in_lockstep(lesson, lines(), pytest.fail)
+    assert (report.reason, len(taught.marks)) == ("interrupted", 2)
     assert report.plant["safe"]
 
 

@@ -95,7 +95,7 @@ def test_a_run_that_goes_on_keeps_its_formulation(tmp_path, default):
     np.testing.assert_allclose(other.q[-1], default.q[-1], atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["newton_euler", "gibbs_tee", "", 3, ["gibbs_tree"]])
+@pytest.mark.parametrize("name", ["kane", "gibbs_tee", "", 3, ["gibbs_tree"]])
 def test_unknown_formulations_are_answered_with_the_known_ones(name):
     with pytest.raises(appell.InputError, match="expected one of gibbs_lean, gibbs_tensor"):
         flown(name)

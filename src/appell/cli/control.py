@@ -15,6 +15,7 @@ from appell.cli.gains import read_gains
 
 if TYPE_CHECKING:
     from appell.control.law import Law
+    from appell.control.rig.outputs import Switch
     from appell.control.rig.report import Report
     from appell.control.rig.setup import Setup
 
@@ -51,6 +52,14 @@ Injected = Annotated[
         help="kind@cycle, such as 'stuck@1500,joint=2', joints from 1 on; several may be given.",
     ),
 ]
+Switches = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--switch",
+        help="A digital output that is switched on the way: name=on@time, the time in s after the "
+        "motion's start, such as tool1=on@0.5; several may be given.",
+    ),
+]
 Wakes = Annotated[
     str | None,
     typer.Option("--from", help="Where the simulated arm wakes up: degrees, m for slides."),
@@ -81,6 +90,7 @@ def move(
     wakes: Wakes = None,
     hardware: Driver = None,
     machine: Numbers = None,
+    switch: Switches = None,
     live: Live = True,
 ) -> None:
     """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
@@ -90,7 +100,8 @@ def move(
     start = _positions(wakes or _home(chosen), chosen)
     trajectory = quintic(start, _positions(to, chosen), duration)
     own = _own(hardware, machine)
-    _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live)
+    switches = _switches(switch)
+    _run(_setup(chosen, trajectory, channel, log, fault, start, switches=switches, **own), live)
 
 
 @control.command()
@@ -98,7 +109,8 @@ def follow(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV with t, q1, ... in s, rad and m, or as its first line says; or npz."
+            help="CSV with t, q1, ... in s, rad and m, or as its first line says, and 0 or 1 for "
+            "each digital output; or npz."
         ),
     ],
     robot: Arm = "puma560",
@@ -110,18 +122,23 @@ def follow(
     wakes: Wakes = None,
     hardware: Driver = None,
     machine: Numbers = None,
+    switch: Switches = None,
     live: Live = True,
     speed: Annotated[float, typer.Option(help="So many times as fast as the file says.")] = 1.0,
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
 ) -> None:
     """Along a trajectory of a file, and stop. Status 1 on a fault."""
-    from appell.control.rig.motions import read_motion
+    from appell.control.rig.machine import machine_for
+    from appell.control.rig.motions import read_motion, read_switches
 
     chosen = _law(robot, law, gain)
-    trajectory = read_motion(file, chosen.robot.nv, speed, _joints(chosen), kinds=_kinds(chosen))
     _refuse_waking(wakes, hardware)
     start = None if wakes is None else _positions(wakes, chosen)
     own = _own(hardware, machine)
+    outputs = (own.get("machine") or machine_for(chosen.robot)).outputs
+    motion = (file, chosen.robot.nv, speed, _joints(chosen), outputs)
+    trajectory = read_motion(*motion, kinds=_kinds(chosen))
+    own["switches"] = _switches(switch, read_switches(*motion, kinds=_kinds(chosen)))
     _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
 
 
@@ -204,6 +221,20 @@ def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
         raise InputError(
             f"--from {wakes}: only a simulated arm can be told where it wakes up; leave it out."
         )
+
+
+def _switches(texts: list[str] | None, file: list[Switch] | None = None) -> list[Switch]:
+    """Those of the command line, and those of a file; an output is switched by one of them."""
+    from appell.control.rig.outputs import switch_option
+    from appell.errors import InputError
+
+    given, read = [switch_option(text) for text in texts or []], file or []
+    both = {x.output for x in given} & {x.output for x in read}
+    if both:
+        raise InputError(
+            f"--switch {min(both)}=...: the file switches {min(both)}, too; leave out one of them."
+        )
+    return read + given
 
 
 def _own(hardware: str | None, machine: str | None) -> dict[str, Any]:

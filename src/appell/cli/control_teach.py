@@ -6,7 +6,7 @@ import queue
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,6 +34,7 @@ from appell.cli.control import (
 if TYPE_CHECKING:
     from appell.control.rig.report import Report
     from appell.control.rig.setup import Setup
+    from appell.control.rig.teach import Lesson
 
 
 @control.command()
@@ -53,8 +54,8 @@ def teach(
 ) -> None:
     """Brakes off, the arm bears its own weight; standard input says what to do, line by line:
     '1 +10' leads joint 1 on by 10 degrees, '3 +0.1' a joint that slides by 0.1 m (the simulated
-    arm), 'mark' notes where the arm is,
-    'end' ends."""
+    arm), 'tool1 on' and 'tool1 off' switch a digital output, 'mark' notes where the arm is and
+    which outputs are on, 'end' ends."""
     from appell.control.rig import teach as lessons
     from appell.control.rig.mission import Yield
     from appell.control.rig.motions import write_motion
@@ -79,21 +80,24 @@ def teach(
     if channel == "lockstep" and any(f.kind == "disk full" for f in ready.faults):
         raise InputError("teach --channel lockstep: its log knows no fault 'disk full'.")
     if channel == "lockstep":
-        report, marks = lessons.teach_in_lockstep(
+        report, lesson = lessons.teach_in_lockstep(
             ready, sys.stdin, lambda problem: typer.echo(problem, err=True)
         )
     else:
-        report, marks = _in_real_time(ready, live)
-    enough = (report.following.sum() if motion else len(marks)) > 1
+        report, lesson = _in_real_time(ready, live)
+    enough = (report.following.sum() if motion else len(lesson.marks)) > 1
     if report.ok or (report.interrupted and enough):
-        t, q = lessons.motion_of(report.log) if motion else lessons.poses(marks, ready.machine)
-        write_motion(file, t, q, kinds=ready.machine.kinds or ())
+        if motion:
+            t, q, levels = lessons.motion_of(report.log)
+        else:
+            t, q, levels = lessons.poses(lesson, ready.machine)
+        write_motion(file, t, q, levels, kinds=ready.machine.kinds or ())
         typer.echo(f"Written: {file}, {len(t)} positions")
     _tell_unused(ready, report)
     _finish(report, log)
 
 
-def _in_real_time(ready: Setup, live: bool) -> tuple[Report, list[Any]]:
+def _in_real_time(ready: Setup, live: bool) -> tuple[Report, Lesson]:
     from appell.cli.control_view import watching
     from appell.control.rig import teach as lessons
     from appell.control.rig.running import Running, start
@@ -117,7 +121,7 @@ def _in_real_time(ready: Setup, live: bool) -> tuple[Report, list[Any]]:
                 watch(run)
 
         report = running.wait(look)
-    return report, lesson.marks
+    return report, lesson
 
 
 def _listen(said: queue.Queue[str]) -> None:

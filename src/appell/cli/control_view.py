@@ -81,6 +81,8 @@ def print_report(report: Report) -> None:
     if report.following.any():
         shown = listed(report.largest_errors, report.units, 2)
         typer.echo(f"Largest errors on the way: {shown}")
+    for at, name, on in report.switches:
+        typer.echo(f"Output {name} {'on' if on else 'off'}, {at:.3f} s after the motion's start")
     if report.allowed:
         print_times(report)
     if report.state.name == "FAULT":

@@ -56,7 +56,7 @@ def export(
     what: Any = load(robot)
     given = [*(gain or []), *(f"{x}={y}" for x, y in (("kp", kp), ("kv", kv)) if y is not None)]
     if law is not None:
-        what = _law(law, what, given)
+        what, formulation = _law(law, what, given, formulation), None
     elif given or gains_as_inputs:
         raise InputError("gains go with --law.")
     if target == "c" and (cpu or features or abi):
@@ -83,7 +83,7 @@ def export(
         _print_times(made)
 
 
-def _law(name: str, robot: Any, given: list[str]) -> Any:
+def _law(name: str, robot: Any, given: list[str], formulation: str | None) -> Any:
     from appell import control
     from appell.errors import InputError
 
@@ -96,7 +96,8 @@ def _law(name: str, robot: Any, given: list[str]) -> Any:
     }
     if name not in kinds:
         raise InputError(f"no law {name!r}; there are {', '.join(kinds)}.")
-    return kinds[name](robot, **read_gains(name, kinds[name].gains, given))
+    gains = read_gains(name, kinds[name].gains, given)
+    return kinds[name](robot, formulation=formulation, **gains)
 
 
 def _print_times(made: Exported) -> None:

@@ -54,12 +54,15 @@ _UNPACKED, _SMALL = 100, 2**28  # times the file's size; bytes that any file may
 
 
 def load_arrays(
-    path: str | os.PathLike[str], names: Iterable[str], expected: str
+    path: str | os.PathLike[str], names: Iterable[str], expected: str, also: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The arrays of these names in an .npz file that may be damaged, or made to do harm: nothing is
-    unpacked before its size is known. ``expected`` tells errors what the file should be."""
+    """The arrays of these names in an .npz file that may be damaged, or made to do harm, and those
+    of ``also`` that it has: nothing is unpacked before its size is known. ``expected`` tells errors
+    what the file should be."""
     try:
         with ZipFile(path) as archive:
+            there = set(archive.namelist())
+            names = (*names, *(name for name in also if f"{name}.npy" in there))
             members = {name: archive.getinfo(f"{name}.npy") for name in names}
             size = sum(info.file_size for info in members.values())
             most = max(_SMALL, _UNPACKED * Path(path).stat().st_size)

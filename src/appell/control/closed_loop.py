@@ -20,8 +20,10 @@ from appell.control.plant import External, Lost, Plant
 from appell.control.rubbing import RubbingPlant
 from appell.control.stops import Stops
 from appell.control.tracked import Tracked, pieces
+from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError, interrupted
 from appell.model.units import units_of
+from appell.recipe import formulation_named
 from appell.robot import Array, Robot
 
 Numbers = npt.ArrayLike
@@ -46,6 +48,7 @@ def track(
     motor: Motor | None = None,
     friction: Friction | bool = False,
     external: Numbers | External | None = None,
+    formulation: str | None = None,
     stops: bool = True,
 ) -> Tracked:
     """Move ``robot`` along a trajectory under a law that is sampled every ``period`` seconds.
@@ -60,7 +63,8 @@ def track(
     ``adc``; ``speeds`` are "exact" or the "differences" of the positions measured. Torques are
     limited by ``torque_limit`` (True: the joints' own efforts) and by the voltage of a ``motor``.
     ``friction`` is that of the robot's joints (True) or another. ``external`` adds forces on the
-    joints, constant (n,) or as a function of t, q, v.
+    joints, constant (n,) or as a function of t, q, v. ``formulation`` names the equations by which
+    the arm moves, one of ``robot.kernel("forward_dynamics")``'s; a law has one of its own.
 
     A run that cannot go on keeps its data and says why in ``stopped``. So does one in which a joint
     passes its limit: it ends with the last sample before that. Impacts at limits are not part of
@@ -73,7 +77,7 @@ def track(
     v = plan.v[0] if v0 is None else vector("v0", v0, n)
     sensors = Sensors(robot, encoder, adc, speeds, period, v)
     drive = Drive(law.robot.gravity(q), delay, torque_limits(torque_limit, robot), motor)
-    plant = _plant(robot, drive, friction, _forces(external, q, v))
+    plant = _plant(robot, drive, friction, _forces(external, q, v), formulation)
     loop = _Loop(robot, law, plan, period, sensors, drive, plant)
     return loop.run(np.concatenate([q, v]), Stops(robot, q) if stops else None)
 
@@ -203,13 +207,41 @@ def _forces(external: Any, q: Array, v: Array) -> External | None:
     return lambda t, q, v: always
 
 
-def _plant(robot: Robot, drive: Drive, friction: Any, external: External | None) -> Plant:
+def _plant(
+    robot: Robot,
+    drive: Drive,
+    friction: Any,
+    external: External | None,
+    formulation: str | None,
+) -> Plant:
+    if formulation is not None:
+        formulation_named("forward_dynamics", formulation, robot.model)
+    if formulation == "articulated_body" and robot.model.mimics:
+        raise InputError(
+            f"track: formulation={formulation!r}: joints of '{robot.name}' mimic others, which "
+            "articulated bodies cannot; choose another formulation."
+        )
     if friction is False or friction is None:
-        return Plant(robot, np.zeros(robot.nv) + drive.damping, external)
+        return Plant(robot, np.zeros(robot.nv) + drive.damping, external, formulation)
     levels = Friction.of(robot) if friction is True else friction
     if not isinstance(levels, Friction):
         raise InputError(f"track: friction = {friction!r}; expected True or Friction(...).")
     viscous, coulomb, stiction = levels.levels(robot.nv)
     if not stiction.any():
-        return Plant(robot, viscous + drive.damping, external)
-    return RubbingPlant(robot, viscous + drive.damping, external, coulomb, stiction)
+        return Plant(robot, viscous + drive.damping, external, formulation)
+    _refuse_without_friction(formulation)
+    return RubbingPlant(robot, viscous + drive.damping, external, coulomb, stiction, formulation)
+
+
+def _refuse_without_friction(formulation: str | None) -> None:
+    """Joints that stick need M and the bias, which some formulations do not have."""
+    kept = [
+        name
+        for name in QUANTITIES["mass_matrix"].formulations
+        if name in QUANTITIES["bias"].formulations
+    ]
+    if formulation is not None and formulation not in kept:
+        raise InputError(
+            f"track: formulation={formulation!r} has no mass matrix and bias of its own, which dry "
+            f"friction needs; expected one of {', '.join(kept)}."
+        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.dynamics import float_kind
 from appell.equations.feedback import Desired
+from appell.equations.quantities import QUANTITIES
 from appell.model.model import Model
 from appell.model.regroup import regrouped
 from appell.recipe import COMPILING
@@ -21,25 +22,37 @@ if TYPE_CHECKING:
 
 Shapes = dict[str, tuple[int, ...]]
 
+_REGROUPED = QUANTITIES["inverse_dynamics"].regroup  # formulations that take a regrouped model
+
 
 def single_kernel(
-    equation: Callable[..., Any], inputs: Shapes, results: int, model: Model | None = None
+    equation: Callable[..., Any],
+    inputs: Shapes,
+    results: int,
+    model: Model | None = None,
+    formulation: str | None = None,
 ) -> Callable[..., Any]:
     """An equation of one state at a time, with so many results, compiled, as fast from Python as
-    can be. With a model, that is what the equation takes first."""
+    can be. With a model, that is what the equation takes first; with a formulation, by that."""
     from appell.compile.cache import covers
     from appell.compile.kernel import Kernel
     from appell.compile.record import record
 
     outputs: Shapes = {"results": (results,)}
-    of_state = equation if model is None else partial(equation, regrouped(model))
+    if model is None:
+        of_state = equation
+    elif formulation is None:
+        of_state = partial(equation, regrouped(model))
+    else:
+        of = regrouped(model) if formulation in _REGROUPED else model
+        of_state = partial(equation, of, formulation=formulation)
     with COMPILING:
         kernel = Kernel(
             equation.__name__,
             lambda: record(of_state, inputs, outputs),
             inputs,
             outputs,
-            identity=(equation.__module__, model) if covers(equation) else None,
+            identity=(equation.__module__, model, formulation) if covers(equation) else None,
         )
         return kernel.single(kernel.bare)
 
@@ -100,8 +113,11 @@ def stepping_kernel(law: Law) -> Kernel:
 def of_state(law: Law, gains: bool) -> Callable[..., Any]:
     """The law's equation of (q, v, qd, vd, ad[, state, period]), and of its gains if these are not
     to be numbers."""
-    model = regrouped(law.robot.model) if law.regroups else law.robot.model
+    takes_regrouped = law.formulation is None or law.formulation in _REGROUPED
+    model = regrouped(law.robot.model) if law.regroups and takes_regrouped else law.robot.model
     stateful, extra = bool(law.nstate), law._extra(model)
+    if law.formulation is not None:
+        extra = {**extra, "formulation": law.formulation}
     names = [name for name in law.gains if getattr(law, name) is not None]
 
     def equation(q: Any, v: Any, qd: Any, vd: Any, ad: Any, *rest: Any) -> Any:
@@ -136,7 +152,7 @@ def _identity(law: Law, gains: bool) -> tuple[Any, ...] | None:
         return None
     numbers = () if gains else tuple(x.tolist() for x in law._values)
     names = tuple(name for name in law.gains if getattr(law, name) is not None)
-    return law.robot.model, names, numbers, law._extra(law.robot.model)
+    return law.robot.model, names, numbers, law.formulation, law._extra(law.robot.model)
 
 
 def _cut(flat: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:

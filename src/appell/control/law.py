@@ -8,8 +8,9 @@ robot's equations.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
@@ -18,8 +19,10 @@ import numpy.typing as npt
 
 from appell.control.compiled import law_kernel, stepping_kernel
 from appell.control.gains import Kind, check_errors, gain, shown
+from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError
 from appell.model.model import Model
+from appell.recipe import formulation_named
 from appell.robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -33,13 +36,17 @@ class Law:
     """``tau, state = law(q, v, qd, vd, ad, state)``: joint forces from the measured q and v and the
     desired qd, vd and ad, each (..., n).
 
-    ``robot`` is what the law believes it moves. A law without a state of its own passes on what it
-    is given. Arguments may be batches; their leading axes broadcast as in NumPy.
+    ``robot`` is what the law believes it moves. ``formulation`` names the equations by which the
+    law computes that robot's dynamics, one of ``robot.kernel("inverse_dynamics")``'s; the fastest
+    is the default. A law without a state of its own passes on what it is given. Arguments may be
+    batches; their leading axes broadcast as in NumPy.
     """
 
     robot: Robot
+    formulation: str | None = field(default=None, kw_only=True)
 
     equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains)
+    quantity: ClassVar[str] = "inverse_dynamics"  # what its equation asks of a formulation
     gains: ClassVar[Mapping[str, Kind]] = {}
     regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
     damps: ClassVar[tuple[str, ...]] = ()  # its gains in e'' + kv e' + kp e = 0, if errors obey it
@@ -61,6 +68,7 @@ class Law:
                 f"{name}: '{self.robot.name}' has a free base, which no motor holds; laws are for "
                 "robots on a fixed one."
             )
+        object.__setattr__(self, "formulation", self._formulation())
         usual = {f.name: f.default for f in fields(self)}
         for what, kind in self.gains.items():
             given = getattr(self, what)
@@ -89,7 +97,26 @@ class Law:
     def __repr__(self) -> str:
         given = {name: getattr(self, name) for name in self.gains}
         told = [f"{name}={shown(x)}" for name, x in given.items() if x is not None]
-        return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told)}>"
+        return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told + self._chosen())}>"
+
+    def _chosen(self) -> list[str]:
+        """The formulation, where it is not the usual one."""
+        usual = next(iter(QUANTITIES[self.quantity].formulations))
+        return [] if self.formulation in (None, usual) else [f"formulation={self.formulation}"]
+
+    def _formulation(self) -> str | None:
+        """The formulation, checked; None for an equation of the user's that takes none."""
+        if "formulation" in signature(type(self).equation).parameters:
+            try:
+                return formulation_named(self.quantity, self.formulation, self.robot.model)
+            except InputError as problem:
+                raise InputError(f"{type(self).__name__}: {problem}") from None
+        if self.formulation is not None:
+            raise InputError(
+                f"{type(self).__name__}: formulation={self.formulation!r}, but its equation takes "
+                "no formulation; give the equation an argument of that name, or leave it out."
+            )
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: x for k, x in vars(self).items() if not self._caches(k)}

@@ -145,6 +145,7 @@ class Adaptive(Law):
     equation = staticmethod(sliding_control.adaptive)
     gains: ClassVar = {"rate": _ANY, "kd": _ANY, "gamma": Kind("inertial parameter", matrix=False)}
     regroups: ClassVar[bool] = False
+    quantity: ClassVar[str] = "regressor"
 
     @property
     def initial(self) -> Array:
@@ -215,9 +216,9 @@ class CartesianImpedance(Law):
         self.robot.model.frame(self.frame)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(getattr(self, name))}" for name in self.gains)
-        tool = self.robot.model.frame(self.frame).name
-        return f"<CartesianImpedance of {self.robot.name}: {given}, frame={tool}>"
+        given = [f"{name}={shown(getattr(self, name))}" for name in self.gains]
+        told = [*given, f"frame={self.robot.model.frame(self.frame).name}", *self._chosen()]
+        return f"<CartesianImpedance of {self.robot.name}: {', '.join(told)}>"
 
     def _extra(self, model: Model) -> dict[str, Any]:
         return {"frame": model.frame(self.frame)}

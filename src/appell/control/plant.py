@@ -51,11 +51,17 @@ class Step(NamedTuple):
 class Plant:
     """An arm whose motors give tau - damping v, with forces from outside added."""
 
-    def __init__(self, robot: Robot, damping: Array, external: External | None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        damping: Array,
+        external: External | None,
+        formulation: str | None = None,
+    ) -> None:
         self.n = n = robot.nv
         self.damping, self.external = damping, external
         self.plain = external is None and not damping.any()
-        self.flow = flow(robot.model)
+        self.flow = flow(robot.model, formulation)
         self.origin = 0.0
         self.tau: Array = np.zeros(n)
         self.work = np.empty((_STAGES + 2, 2 * n))  # the state, and its rates at the stages

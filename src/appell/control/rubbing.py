@@ -32,10 +32,12 @@ _TIMES = np.append(DOP853.C[1:], 1.0)  # of the stages after the first, and of t
 
 
 @lru_cache(maxsize=64)
-def holding(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
+def holding(
+    model: Model, formulation: str | None = None
+) -> Callable[[Array, Array, Array, Array], Array]:
     """(q, v, tau, free) -> v, accelerations, and what holds those that are not free."""
     inputs: Shapes = dict.fromkeys(("q", "v", "tau", "free"), (model.nv,))
-    return single_kernel(held_motion, inputs, 3 * model.nv, model)
+    return single_kernel(held_motion, inputs, 3 * model.nv, model, formulation)
 
 
 class RubbingPlant(Plant):
@@ -49,10 +51,11 @@ class RubbingPlant(Plant):
         external: External | None,
         coulomb: Array,
         stiction: Array,
+        formulation: str | None = None,
     ) -> None:
-        super().__init__(robot, damping, external)
+        super().__init__(robot, damping, external, formulation)
         self.coulomb, self.stiction, self.rubs = coulomb, stiction, stiction > 0
-        self.holding = holding(robot.model)
+        self.holding = holding(robot.model, formulation)
         self.changes = 0
         self.held: list[Array] = []  # friction of what sticks, at each stage
         self.set(np.zeros(self.n), np.zeros(self.n, dtype=bool))

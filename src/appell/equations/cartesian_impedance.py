@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from appell.equations.feedback import (
+    DEFAULT,
     Desired,
     Gain,
     Scalars,
@@ -34,6 +35,7 @@ def cartesian_impedance(
     damping: Gain,
     joint_damping: Gain,
     frame: Frame,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = M a_d + C v_d + g + J^T (stiffness x + damping x') + joint_damping e', where x is the
     tool's displacement, three lengths and three angles."""
@@ -45,7 +47,7 @@ def cartesian_impedance(
     dx = minus(times(_asked("jacobian", model, desired.q, frame), desired.v), times(J, v))
     wrench = plus(times(stiffness, x), times(damping, dx))
     return plus(
-        passive_dynamics(model, q, v, desired.v, desired.a),
+        passive_dynamics(model, q, v, desired.v, desired.a, formulation),
         times([list(column) for column in zip(*J, strict=True)], wrench),
         times(joint_damping, minus(desired.v, v)),
     )

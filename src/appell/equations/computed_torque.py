@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.equations.feedback import Desired, Gain, inverse_dynamics, minus, plus, times
+from appell.equations.feedback import DEFAULT, Desired, Gain, inverse_dynamics, minus, plus, times
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 
@@ -25,10 +25,17 @@ def commanded_acceleration(
 
 
 def computed_torque(
-    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], desired: Desired, kp: Gain, kv: Gain
+    model: Model,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    desired: Desired,
+    kp: Gain,
+    kv: Gain,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """D (a_d + kv (v_d - v) + kp (q_d - q)) + H + G, equation 4.1.
 
     With the exact model the errors obey e'' + kv e' + kp e = 0, equation 4.3.
     """
-    return inverse_dynamics(model, q, v, commanded_acceleration(desired, q, v, kp, kv))
+    a = commanded_acceleration(desired, q, v, kp, kv)
+    return inverse_dynamics(model, q, v, a, formulation)

@@ -18,6 +18,8 @@ from appell.model.model import Model
 Scalars = Sequence[Scalar]
 Gain = Sequence[Any]
 
+DEFAULT = "gibbs_lean"  # the formulation of the dynamics that laws compensate
+
 
 class Desired(NamedTuple):
     """What the joints are to do at an instant."""
@@ -52,18 +54,25 @@ def clipped(x: Scalar, limit: Scalar) -> Scalar:
     return (magnitude(x + limit) - magnitude(x - limit)) / 2
 
 
-def inverse_dynamics(model: Model, q: Scalars, v: Scalars, a: Scalars) -> list[Scalar]:
+def inverse_dynamics(
+    model: Model, q: Scalars, v: Scalars, a: Scalars, formulation: str = DEFAULT
+) -> list[Scalar]:
     """M a + C v + g."""
-    return QUANTITIES["inverse_dynamics"].formulations["gibbs_lean"](model, q, v, a)
+    return QUANTITIES["inverse_dynamics"].formulations[formulation](model, q, v, a)
 
 
-def gravity(model: Model, q: Scalars) -> list[Scalar]:
+def gravity(model: Model, q: Scalars, formulation: str = DEFAULT) -> list[Scalar]:
     """g: what holds the robot still."""
-    return QUANTITIES["gravity"].formulations["gibbs_lean"](model, q)
+    return QUANTITIES["gravity"].formulations[formulation](model, q)
 
 
 def passive_dynamics(
-    model: Model, q: Scalars, v: Scalars, v_r: Scalars, a_r: Scalars
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    v_r: Scalars,
+    a_r: Scalars,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """M a_r + C(q, v) v_r + g, with Christoffel's C: that for which dM/dt - 2C is skew.
 
@@ -73,7 +82,8 @@ def passive_dynamics(
     mean, half = halves(v, v_r)
     still = [0] * len(mean)
     return minus(
-        inverse_dynamics(model, q, mean, a_r), inverse_dynamics(weightless(model), q, half, still)
+        inverse_dynamics(model, q, mean, a_r, formulation),
+        inverse_dynamics(weightless(model), q, half, still, formulation),
     )
 
 

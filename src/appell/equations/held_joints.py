@@ -17,6 +17,7 @@ def held_joints(
     v: Sequence[Scalar],
     tau: Sequence[Scalar],
     free: Sequence[Scalar],
+    formulation: str = "gibbs_lean",
 ) -> tuple[list[Scalar], list[Scalar]]:
     """a, and the force f on each joint with M a + b = tau - f; ``free`` is 1 for a joint that is
     free (f = 0) and 0 for one that is held (a = 0).
@@ -24,8 +25,8 @@ def held_joints(
     Rows and columns of held joints are those of the unit matrix, so that one equation serves
     whatever is held.
     """
-    M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, q)
-    b = QUANTITIES["bias"].formulations["gibbs_lean"](model, q, v)
+    M = QUANTITIES["mass_matrix"].formulations[formulation](model, q)
+    b = QUANTITIES["bias"].formulations[formulation](model, q, v)
     rest = [t - x for t, x in zip(tau, b, strict=True)]
     n = range(len(rest))
     system = [
@@ -42,7 +43,8 @@ def held_motion(
     v: Sequence[Scalar],
     tau: Sequence[Scalar],
     free: Sequence[Scalar],
+    formulation: str = "gibbs_lean",
 ) -> list[Scalar]:
     """v, a and f, one after another."""
-    a, held = held_joints(model, q, v, tau, free)
+    a, held = held_joints(model, q, v, tau, free, formulation)
     return [*v, *a, *held]

@@ -8,6 +8,7 @@ of the tracking controllers acts on the error of velocity: the table prints the 
 from __future__ import annotations
 
 from appell.equations.feedback import (
+    DEFAULT,
     Desired,
     Gain,
     Scalars,
@@ -23,19 +24,31 @@ from appell.model.model import Model
 
 
 def point_to_point(
-    model: Model, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kd: Gain
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kd: Gain,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """u = kp e - kd v."""
     u = minus(times(kp, minus(desired.q, q)), times(kd, v))
-    return inverse_dynamics(model, q, v, u)
+    return inverse_dynamics(model, q, v, u, formulation)
 
 
 def tracking(
-    model: Model, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kd: Gain
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kd: Gain,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """u = a_d + kd e' + kp e."""
     u = plus(desired.a, times(kd, minus(desired.v, v)), times(kp, minus(desired.q, q)))
-    return inverse_dynamics(model, q, v, u)
+    return inverse_dynamics(model, q, v, u, formulation)
 
 
 def tracking_with_integral(
@@ -49,6 +62,7 @@ def tracking_with_integral(
     kd: Gain,
     ki: Gain,
     limit: Scalars | None = None,
+    formulation: str = DEFAULT,
 ) -> tuple[list[Scalar], list[Scalar]]:
     """u = a_d + kd e' + kp e + ki (integral of e); gives tau and the integral a period later.
 
@@ -57,7 +71,7 @@ def tracking_with_integral(
     """
     e = minus(desired.q, q)
     u = plus(desired.a, times(kd, minus(desired.v, v)), times(kp, e), times(ki, integral))
-    tau = inverse_dynamics(model, q, v, u)
+    tau = inverse_dynamics(model, q, v, u, formulation)
     if limit is None:
         return tau, [x + period * y for x, y in zip(integral, e, strict=True)]
     taken = [y * (1 - _driven(t, y, m)) for t, y, m in zip(tau, e, limit, strict=True)]

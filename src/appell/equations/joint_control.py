@@ -4,6 +4,7 @@ gravity compensated or with all torques of the desired motion fed forward."""
 from __future__ import annotations
 
 from appell.equations.feedback import (
+    DEFAULT,
     Desired,
     Gain,
     Scalars,
@@ -19,21 +20,39 @@ from appell.model.model import Model
 
 
 def pd_with_gravity(
-    model: Model, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kv: Gain,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = g(q) + kp e + kv e': it reaches any set point (Takegaki and Arimoto 1981)."""
-    return plus(gravity(model, q), _pd(q, v, desired, kp, kv))
+    return plus(gravity(model, q, formulation), _pd(q, v, desired, kp, kv))
 
 
 def feedforward(
-    model: Model, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kv: Gain,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'."""
-    return plus(inverse_dynamics(model, *desired), _pd(q, v, desired, kp, kv))
+    return plus(inverse_dynamics(model, *desired, formulation), _pd(q, v, desired, kp, kv))
 
 
 def joint_impedance(
-    model: Model, q: Scalars, v: Scalars, desired: Desired, stiffness: Gain, damping: Gain
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    stiffness: Gain,
+    damping: Gain,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = M(q) a_d + C(q, v) v_d + g(q) + stiffness e + damping e' (Paden and Panja 1988).
 
@@ -41,7 +60,7 @@ def joint_impedance(
     spring and a damper with the inertia it has.
     """
     spring = _pd(q, v, desired, stiffness, damping)
-    return plus(passive_dynamics(model, q, v, desired.v, desired.a), spring)
+    return plus(passive_dynamics(model, q, v, desired.v, desired.a, formulation), spring)
 
 
 def _pd(q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain) -> list[Scalar]:

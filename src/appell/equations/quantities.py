@@ -28,9 +28,10 @@ from appell.equations import (
     newton_euler,
 )
 from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, in_joints, paths
-from appell.equations.linear import back_substitute, factorise, invert
+from appell.equations.linear import back_substitute, factorise, invert, solve
 from appell.equations.regressor import regressor
 from appell.maths.scalar import Scalar
+from appell.maths.vector import ZERO
 from appell.model.model import Model
 
 
@@ -74,6 +75,42 @@ def _bias(inverse_dynamics: Equation) -> Equation:
         return inverse_dynamics(model, q, v, [0] * model.nv)
 
     return bias
+
+
+def _at_rest(inverse_dynamics: Equation) -> Equation:
+    """g: the joint forces of a robot that stands still."""
+
+    def gravity(model: Model, q: Any) -> Any:
+        return inverse_dynamics(model, q, [0] * len(model.bodies), [0] * len(model.bodies))
+
+    return gravity
+
+
+def _by_columns(inverse_dynamics: Equation) -> Equation:
+    """M, column by column: the joint forces of a unit acceleration, without speeds and gravity
+    (Valera et al. 2003, section 4; Walker and Orin 1982, method 1)."""
+
+    def mass_matrix(model: Model, q: Any) -> Any:
+        weightless, n = replace(model, gravity=ZERO), len(model.bodies)
+        still = [0] * n
+        columns = [
+            inverse_dynamics(weightless, q, still, [int(i == j) for i in range(n)])
+            for j in range(n)
+        ]
+        return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+
+    return mass_matrix
+
+
+def _by_mass_matrix(mass_matrix: Equation, inverse_dynamics: Equation) -> Equation:
+    """Accelerations a of bodies with M a = tau - (C v + g), by a formulation's own M and bias."""
+
+    def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
+        bias = inverse_dynamics(model, q, v, [0] * len(model.bodies))
+        remainder = [t - b for t, b in zip(tau, bias, strict=True)]
+        return solve(mass_matrix(model, q), remainder, model.ancestors)
+
+    return forward_dynamics
 
 
 def _solving(equation: Equation, M: str, bias: str) -> Equation:
@@ -166,6 +203,19 @@ _INVERSE = _of_bodies(
     gibbs_tree=gibbs_tree.inverse_dynamics,
 )
 
+# Of formulations that give accelerations by their own M and bias.
+_SOLVED: dict[str, tuple[Equation, Equation]] = {
+    **{
+        name: (_by_columns(f), f)
+        for name, f in (
+            ("gibbs_vector", gibbs_vector.inverse_dynamics),
+            ("gibbs_vector_paul", gibbs_vector_paul.inverse_dynamics),
+            ("newton_euler", newton_euler.inverse_dynamics),
+        )
+    },
+    "lagrange_euler": (lagrange_euler.mass_matrix, lagrange_euler.inverse_dynamics),
+}
+
 _FORWARD = Quantity(
     ("q", "v", "tau"),
     {"a": _n},
@@ -178,6 +228,10 @@ _FORWARD = Quantity(
         # Where joints mimic others, no articulated bodies are made.
         "articulated_body": _solving(articulated_body.forward_dynamics, "gibbs_lean", "gibbs_lean"),
         "gibbs_tree": _solving(gibbs_tree.forward_dynamics, "gibbs_tree", "gibbs_tree"),
+        **{
+            name: _solving(_by_mass_matrix(mass_matrix, inverse_dynamics), name, name)
+            for name, (mass_matrix, inverse_dynamics) in _SOLVED.items()
+        },
     },
     deep="articulated_body",
     regroup=frozenset(("gibbs_lean", "articulated_body")),
@@ -200,6 +254,9 @@ QUANTITIES: dict[str, Quantity] = {
         composite_body=composite_body.mass_matrix,
         lagrange_euler=lagrange_euler.mass_matrix,
         gibbs_tree=gibbs_tree.mass_matrix,
+        gibbs_vector=_by_columns(gibbs_vector.inverse_dynamics),
+        gibbs_vector_paul=_by_columns(gibbs_vector_paul.inverse_dynamics),
+        newton_euler=_by_columns(newton_euler.inverse_dynamics),
     ),
     "coriolis_matrix": _of_bodies(
         ("q", "v"),
@@ -216,6 +273,10 @@ QUANTITIES: dict[str, Quantity] = {
         gibbs_lean=gibbs_lean.gravity,
         gibbs_tensor=gibbs_tensor.gravity,
         lagrange_euler=lagrange_euler.gravity,
+        gibbs_tree=_at_rest(gibbs_tree.inverse_dynamics),
+        gibbs_vector=_at_rest(gibbs_vector.inverse_dynamics),
+        gibbs_vector_paul=_at_rest(gibbs_vector_paul.inverse_dynamics),
+        newton_euler=_at_rest(newton_euler.inverse_dynamics),
     ),
     "bias": replace(
         _INVERSE,

@@ -8,6 +8,7 @@ puts into s^T M s / 2 is s^T (M a_r + C v_r + g - tau): the laws make it negativ
 from __future__ import annotations
 
 from appell.equations.feedback import (
+    DEFAULT,
     Desired,
     Gain,
     Scalars,
@@ -34,6 +35,7 @@ def adaptive(
     rate: Gain,
     kd: Gain,
     gamma: Gain,
+    formulation: str = "gibbs_tensor",
 ) -> tuple[list[Scalar], list[Scalar]]:
     """tau = Y p + kd s with the estimate p of the inertial parameters, which grows at the rate
     gamma Y^T s; gives tau and the estimate a period later.
@@ -42,7 +44,7 @@ def adaptive(
     """
     v_r, a_r = reference(q, v, desired, rate)
     s = minus(v_r, v)
-    Y = passive_regressor(model, q, v, v_r, a_r)
+    Y = passive_regressor(model, q, v, v_r, a_r, formulation)
     columns = [list(column) for column in zip(*Y, strict=True)]
     growth = times(gamma, times(columns, s))
     learned = [p + period * g for p, g in zip(estimate, growth, strict=True)]
@@ -57,6 +59,7 @@ def sliding_mode(
     rate: Gain,
     k: Scalars,
     layer: Scalars,
+    formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = M a_r + C v_r + g + k sat(s / layer).
 
@@ -66,7 +69,7 @@ def sliding_mode(
     v_r, a_r = reference(q, v, desired, rate)
     s = minus(v_r, v)
     switched = [g * clipped(x / w, 1) for g, x, w in zip(k, s, layer, strict=True)]
-    return plus(passive_dynamics(model, q, v, v_r, a_r), switched)
+    return plus(passive_dynamics(model, q, v, v_r, a_r, formulation), switched)
 
 
 def reference(
@@ -80,10 +83,15 @@ def reference(
 
 
 def passive_regressor(
-    model: Model, q: Scalars, v: Scalars, v_r: Scalars, a_r: Scalars
+    model: Model,
+    q: Scalars,
+    v: Scalars,
+    v_r: Scalars,
+    a_r: Scalars,
+    formulation: str = "gibbs_tensor",
 ) -> list[list[Scalar]]:
     """Y with Y p = M a_r + C(q, v) v_r + g: see :func:`feedback.passive_dynamics`."""
-    regressor = QUANTITIES["regressor"].formulations["gibbs_tensor"]
+    regressor = QUANTITIES["regressor"].formulations[formulation]
     mean, half = halves(v, v_r)
     still = [0] * len(mean)
     whole, part = regressor(model, q, mean, a_r), regressor(weightless(model), q, half, still)

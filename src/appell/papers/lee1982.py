@@ -12,7 +12,7 @@ PUMA = 6  # joints
 
 def document() -> Document:
     """Tables 1 and 2, the claim that follows from them, and the simulation of figures 3 to 8."""
-    from appell.papers import lee1982_control
+    from appell.papers import lee1982_control, lee1982_equivalence
     from appell.papers.lee1982_newton_euler import newton_euler_table
 
     tables = lagrange_euler_table(), newton_euler_table()
@@ -20,7 +20,13 @@ def document() -> Document:
         name="lee1982",
         title="On the Control of Mechanical Manipulators",
         source="C. S. G. Lee, M. J. Chung, T. N. Mudge, J. L. Turney, University of Michigan, 1982",
-        tables=(*tables, claim(*tables), *lee1982_control.tables()),
+        tables=(
+            *tables,
+            claim(*tables),
+            lee1982_equivalence.torques_table(),
+            lee1982_equivalence.processor_table(*tables),
+            *lee1982_control.tables(),
+        ),
         pictures=lee1982_control.pictures(),
     )
 

@@ -22,9 +22,13 @@ Counts = Sequence[Polynomial | int]
 
 def document() -> Document:
     """Tables 2 and 3, the sentence after them, and section 4: control and identification."""
-    from appell.papers import valera2003_control, valera2003_identification, valera2003_rig
+    from appell.papers import (
+        valera2003_control,
+        valera2003_identification,
+        valera2003_line,
+        valera2003_rig,
+    )
 
-    *shown, controllers = valera2003_control.pictures()
     return Document(
         name="valera2003",
         title="Solving the Inverse Dynamic Control for Low Cost Real-Time Industrial Robot "
@@ -34,14 +38,15 @@ def document() -> Document:
         tables=(
             steps_table(),
             algorithms_table(),
+            *valera2003_line.tables(),
             *valera2003_control.tables(),
             *valera2003_rig.tables(),
             *valera2003_identification.tables(),
         ),
         pictures=[
-            *shown,
+            *valera2003_line.pictures(),
             valera2003_rig.picture(),
-            controllers,
+            *valera2003_control.pictures(),
             *valera2003_identification.pictures(),
         ],
     )

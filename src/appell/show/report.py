@@ -93,11 +93,13 @@ def _about_joint_6(study: StraightLine) -> str:
 
 def _branches(study: StraightLine) -> str:
     head = ["branch", *(f"τ<sub>{j + 1}</sub>" for j in range(study.robot.nv)),
-            "singular<br>value", "pose<br>error", "acceleration<br>error"]  # fmt: skip
+            "beyond<br>range", "singular<br>value", "pose<br>error",
+            "acceleration<br>error"]  # fmt: skip
     rows = [
         [
             name + (' <span class="warn">near a singularity</span>' if m.near_singular else ""),
             *(f"{x:.3f}" if x > 1e-9 else "0" for x in m.peak),
+            ", ".join(f"joint {j}" for j in m.beyond) or "none",
             f"{m.singular_value:.3f}",
             _power(m.residual),
             _power(m.returned),
@@ -108,7 +110,8 @@ def _branches(study: StraightLine) -> str:
     return "\n".join(
         [
             "<h2>Branches</h2>",
-            '<p class="note">Largest torque of each joint, N m, whatever its sign; smallest '
+            '<p class="note">Largest torque of each joint, N m, absolute value; joints that leave '
+            "their ranges however they are turned; smallest "
             "singular value of the Jacobian on the way; largest entry of the pose reached minus "
             "the pose asked for (m and 1); largest difference, rad/s², of the accelerations that "
             "forward dynamics gives back for these torques.</p>",

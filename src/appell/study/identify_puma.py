@@ -19,6 +19,7 @@ from appell.control.rig import Machine, Report, puma560_machine
 from appell.control.rig import run as run_rig
 from appell.equations.computed_torque import computed_torque
 from appell.equations.energy import friction
+from appell.equations.feedback import DEFAULT
 from appell.errors import AppellError
 from appell.identify import Data, Excitation, Fit, HalfSpace, Validation, excite, observe, validate
 from appell.identify import fit as estimate
@@ -34,9 +35,11 @@ SLOWEST = 0.04  # rad/s of all joints, in the samples that are used
 FLOOR = -0.6  # m, under the shoulder
 
 
-def with_friction(model: Any, q: Any, v: Any, desired: Any, kp: Any, kv: Any) -> Any:
+def with_friction(
+    model: Any, q: Any, v: Any, desired: Any, kp: Any, kv: Any, formulation: str = DEFAULT
+) -> Any:
     """Computed torque, and the model's friction at the desired speeds."""
-    forces = computed_torque(model, q, v, desired, kp, kv)
+    forces = computed_torque(model, q, v, desired, kp, kv, formulation)
     return [f + r for f, r in zip(forces, friction(model, desired[1]), strict=True)]
 
 

@@ -1,7 +1,8 @@
 """The tool of a PUMA drawn along a straight line: motion, torques and checks, branch by branch.
 
 Valera et al. 2003, section 4, figures 3 and 4. The paper does not say in which of its eight
-configurations the arm moves, so all are computed; the first, elbow up, is the one shown.
+configurations the arm moves, so all are computed. The one shown is the first that keeps all joints
+within their ranges, elbow up before elbow down.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from appell.control.rig.machine import puma560_machine
 from appell.equations.spherical_wrist import BRANCHES, Branch
 from appell.errors import InputError
 from appell.library import load
@@ -64,6 +66,9 @@ class Motion:
     residual: float  # largest entry of the pose reached minus the pose asked for; m and 1
     returned: float  # largest difference of forward dynamics' accelerations from a, rad/s^2
     singular_value: float  # the Jacobian's smallest on the way
+    beyond: tuple[
+        int, ...
+    ] = ()  # joints, from 1 on, that leave their ranges, turned as they may be
 
     @property
     def near_singular(self) -> bool:
@@ -87,8 +92,10 @@ class StraightLine:
 
     @property
     def shown(self) -> Motion:
-        """The first of the branches: elbow up, where that was asked for."""
-        return next(iter(self.motions.values()))
+        """The first of the branches whose joints stay within their ranges; the first of all where
+        none does."""
+        motions = self.motions.values()
+        return next((m for m in motions if not m.beyond), next(iter(motions)))
 
     @property
     def stops(self) -> list[int]:
@@ -101,8 +108,9 @@ class StraightLine:
         return skeleton(self.robot.model, self.shown.q[self.stops])
 
 
-def run(scenario: Scenario | None = None) -> StraightLine:
-    """Compute a scenario; without one, the task of the paper."""
+def run(scenario: Scenario | None = None, formulation: str | None = None) -> StraightLine:
+    """Compute a scenario; without one, the task of the paper. ``formulation`` names the equations
+    for the torques and for the accelerations that they give back."""
     scenario = scenario or Scenario()
     robot = load(scenario.robot)
     lengths = arm(robot.model)
@@ -112,7 +120,7 @@ def run(scenario: Scenario | None = None) -> StraightLine:
     motions, refused = {}, {}
     for name in names:
         try:
-            motions[name] = follow(robot, lengths, path, BRANCHES[name])
+            motions[name] = follow(robot, lengths, path, BRANCHES[name], formulation)
         except SingularError as problem:
             refused[name] = str(problem)
     if not motions:
@@ -133,7 +141,9 @@ def straight_path(scenario: Scenario) -> Path:
     )
 
 
-def follow(robot: Robot, lengths: Arm, path: Path, branch: Branch) -> Motion:
+def follow(
+    robot: Robot, lengths: Arm, path: Path, branch: Branch, formulation: str | None = None
+) -> Motion:
     """The motion of one branch: J v = twist, J a = 0 - dJ/dt v, tau by Gibbs-Appell."""
     q = _continuous(inverse_kinematics(lengths, path.position, path.R, branch))
     J = robot.jacobian(q)
@@ -142,13 +152,32 @@ def follow(robot: Robot, lengths: Arm, path: Path, branch: Branch) -> Motion:
     v = _solve(J, np.concatenate([path.velocity, np.zeros(3)]))
     _refuse_jump(branch, path, q, v)
     a = _solve(J, -bias_acceleration(J, v))
-    tau = robot.inverse_dynamics(q, v, a)
+    tau = robot.kernel("inverse_dynamics", formulation=formulation)(q, v, a)
+    returned = robot.kernel("forward_dynamics", formulation=formulation)(q, v, tau)
     return Motion(
         branch, q, v, a, tau,
         residual=_residual(robot.forward_kinematics(q), path),
-        returned=float(np.abs(robot.forward_dynamics(q, v, tau) - a).max()),
+        returned=float(np.abs(returned - a).max()),
         singular_value=float(singular.min()),
+        beyond=beyond_ranges(q, *ranges(robot)),
     )  # fmt: skip
+
+
+def ranges(robot: Robot) -> tuple[Array, Array]:
+    """How far the joints turn, rad: their own limits, or those published for the PUMA 560, which
+    the library's PUMA (the paper's tables, without ranges) does not have."""
+    if robot.name == "puma560":
+        machine = puma560_machine()
+        return np.asarray(machine.lower), np.asarray(machine.upper)
+    joints = robot.model.joints
+    return np.array([j.lower for j in joints]), np.array([j.upper for j in joints])
+
+
+def beyond_ranges(q: Array, lower: Array, upper: Array) -> tuple[int, ...]:
+    """The joints, from 1 on, that no whole number of turns keeps within their ranges."""
+    turns = 2 * np.pi * np.arange(-2, 3)[:, None]
+    fits = (q.min(axis=0) + turns >= lower) & (q.max(axis=0) + turns <= upper)
+    return tuple(int(j) + 1 for j in np.flatnonzero(~fits.any(axis=0)))
 
 
 def bias_acceleration(J: Array, v: Array) -> Array:

@@ -3,6 +3,7 @@
 from appell.control.rig.faults import Fault
 from appell.control.rig.log import Log, read_log
 from appell.control.rig.machine import Machine, machine_for, puma560_machine
+from appell.control.rig.outputs import Switch
 from appell.control.rig.protocol import Command, Hardware, Order, Reading, Status
 from appell.control.rig.report import Report
 from appell.control.rig.runs import run
@@ -20,6 +21,7 @@ __all__ = [
     "Report",
     "State",
     "Status",
+    "Switch",
     "machine_for",
     "puma560_machine",
     "read_log",

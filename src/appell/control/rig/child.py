@@ -24,7 +24,7 @@ from appell.control.rig.channels import Channel, Remote, SharedMemory, Slot, Udp
 from appell.control.rig.controller import Controller, rehearse
 from appell.control.rig.faults import Fault
 from appell.control.rig.log import Writer, message_type
-from appell.control.rig.loop import Loop, between_readings
+from appell.control.rig.loop import SWITCH, Loop, between_readings
 from appell.control.rig.machine import Machine
 from appell.control.rig.mission import Mission
 from appell.control.rig.plant import Rig
@@ -137,7 +137,9 @@ def _asked(lines: _Lines) -> str | None:
     said = lines()
     if said is None:
         return "the process that started the run is gone"
-    return next((x for x in ("stop", *STATUS) if x.encode() in said), None)
+    ends = next((x for x in ("stop", *STATUS) if x.encode() in said), None)
+    switched = [x.decode() for x in said if x.startswith(SWITCH.encode())]
+    return ends or (switched[-1] if switched else None)
 
 
 class _Lines:

@@ -23,9 +23,11 @@ from appell.control.rig.mission import (
     Mission,
     Reference,
     Yield,
+    outputs_of,
     reference_refusal,
 )
 from appell.control.rig.observer import Observer
+from appell.control.rig.outputs import ALL
 from appell.control.rig.protocol import Command, Order, Reading, Status, safe
 from appell.control.rig.safety import Limits, Safety, Seen, State, after
 from appell.errors import InputError
@@ -83,6 +85,7 @@ class Controller:
         self.tau: Array = self.q
         self.volts: Array = self.q
         self.order = 0
+        self.switched = 0  # bits of the outputs that the mission has on
         self.stale = False  # whether the machine remembers another controller
 
     def cycle(self, tick: int, reading: Reading | None, now: int) -> Command:
@@ -193,9 +196,24 @@ class Controller:
         wanted = self.mission.at(tick - self.began, self.q)
         if wanted is None:
             self.stop()
-        elif not isinstance(self.mission, Follow | Yield):
+            return None
+        self.switched = self._switched(tick - self.began)
+        if not isinstance(self.mission, Follow | Yield):
             return self._own_reference(wanted)
         return wanted
+
+    def _switched(self, k: int) -> int:
+        """The outputs that are on; a mission of one's own may give anything."""
+        try:
+            return outputs_of(self.mission, k, self.machine)
+        except Exception as problem:  # whatever it does, the arm must stop
+            self.fail(f"mission: outputs: {type(problem).__name__}: {problem}")
+            return self.switched
+
+    def switch(self, bits: int) -> None:
+        """The outputs of an arm that is led."""
+        if isinstance(self.mission, Yield):
+            self.mission.on = bits & ALL
 
     def _own_reference(self, given: Any) -> Reference | None:
         """Of a mission that is not Appell's, which may be anything."""
@@ -240,13 +258,18 @@ class Controller:
 
     def _command(self, tick: int, now: int) -> Command:
         if self.ended or self.phase is Phase.LOOK:
-            self.order, self.volts = 0, np.zeros(self.machine.n)
+            self.volts = np.zeros(self.machine.n)
             self.tau = self.volts
-            idle = safe(tick, now, self.machine.n)
+            idle = self.safe(tick, now)
             return idle._replace(order=Order.RESET) if self.stale else idle
         codes, self.volts = self.machine.output(self.tau)
-        self.order = Order.ENABLE | Order.RELEASE | self.tool
+        self.order = Order.ENABLE | Order.RELEASE | self.tool | self.switched
         return Command(tick, now, self.order, codes)
+
+    def safe(self, tick: int, now: int) -> Command:
+        """Zero volts, amplifiers off, brakes on, and outputs off but for those that are kept."""
+        self.order &= self.machine.kept_bits
+        return safe(tick, now, self.machine.n)._replace(order=self.order)
 
 
 def homing_law(law: Law) -> Law:

@@ -14,7 +14,7 @@ from appell.control.rig.controller import Controller
 from appell.control.rig.faults import Fault, active
 from appell.control.rig.log import Writer
 from appell.control.rig.machine import TURN
-from appell.control.rig.protocol import Command, Hardware, Reading, Status, refusal, safe
+from appell.control.rig.protocol import Command, Hardware, Reading, Status, refusal
 from appell.control.rig.realtime import Clock, NoClock
 from appell.control.rig.safety import State
 from appell.control.rig.signals import STATUS, reason_of
@@ -26,6 +26,8 @@ _FIRST = 10.0  # s to wait for the first readings
 _ASK = 10  # cycles
 _LISTEN = 50  # readings, to know when they come
 _MOST_NS = 2**31 - 1  # that a log can tell
+
+SWITCH = "outputs "  # what begins a line that tells the bits of the outputs of an arm that is led
 
 _Numbers = tuple[int, list[int], int]  # of a reading: hot, those of the joints, status
 
@@ -74,7 +76,7 @@ class Loop:
             while self._stepped():
                 pass
         except BaseException:  # a second interrupt, or a fault of our own
-            self._write(safe(self.tick + 1, 0, self.controller.machine.n))
+            self._write(self.controller.safe(self.tick + 1, 0))
             self.hardware.close()
             raise
         return self.end()
@@ -126,7 +128,7 @@ class Loop:
             return self.controller.cycle(self.tick, reading, now)
         except Exception as problem:  # whatever goes wrong, the arm must stop
             self.controller.fail(f"controller: {type(problem).__name__}: {problem}")
-            return safe(self.tick, now, self.controller.machine.n)
+            return self.controller.safe(self.tick, now)
 
     def _read(self, timeout: float) -> Reading | None:
         """What a driver cannot do, for whatever reason, is a fault of the hardware."""
@@ -186,6 +188,8 @@ class Loop:
         asked = self.ask() if self.ask and self.tick % _ASK == 0 else None
         if asked == "stop":
             self.controller.stop()
+        elif asked is not None and asked.startswith(SWITCH):
+            self.controller.switch(int(asked.removeprefix(SWITCH)))
         elif asked in STATUS:
             self.controller.stop(asked)
         elif asked is not None:

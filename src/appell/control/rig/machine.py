@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.gains import Kind, gain
+from appell.control.rig.outputs import OUTPUTS, bits_of, refuse_names
 from appell.control.rig.protocol import MOST_JOINTS
 from appell.errors import InputError
 from appell.model.units import UNKNOWN, Units, units_of
@@ -54,6 +55,8 @@ class Machine:
     period: float = 0.001  # s
     watchdog: int = 100  # cycles without a command after which the machine stops by itself
     kinds: tuple[str, ...] | None = None  # of the joints; a run takes those of its law's robot
+    outputs: tuple[str, ...] = OUTPUTS  # names of its digital outputs
+    kept: tuple[str, ...] = ()  # those that stay as they are when it stops; all others go off
 
     def __post_init__(self) -> None:
         n = self._joints()
@@ -78,6 +81,7 @@ class Machine:
                 f"Machine: kinds = {self.kinds!r}; expected 'revolute' or 'prismatic' for each of "
                 f"{self.n} joints."
             )
+        refuse_names(self.outputs, self.kept)
         self._ordered("lower", "upper")
         self._ordered("pot_low", "pot_high")
         counts = np.asarray(self.counts)
@@ -112,6 +116,11 @@ class Machine:
     def units(self) -> tuple[Units, ...]:
         """Of each joint: where rad stands here, m for one that slides."""
         return units_of(self.kinds, self.n)
+
+    @cached_property
+    def kept_bits(self) -> int:
+        """The bits of a command's order that are kept in a safe state."""
+        return bits_of(self.kept, self.outputs)
 
     @cached_property
     def count(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from appell.control.law import Law
 from appell.control.plan import planned, vector
 from appell.control.rig.machine import Machine
+from appell.control.rig.outputs import Switch, bits_of, schedule
 from appell.errors import InputError
 from appell.robot import Array
 
@@ -28,6 +30,16 @@ class Mission(Protocol):
 
     def at(self, k: int, q: Array) -> Reference | None:
         """The reference k cycles after the start, the joints being at q; None at the end."""
+
+    # A mission may have outputs(k), too: the names of the machine's digital outputs that are on.
+
+
+def outputs_of(mission: Any, k: int, machine: Machine) -> int:
+    """The bits of the outputs that are on k cycles after the start."""
+    if isinstance(mission, Follow | Yield):
+        return mission.bits(k)
+    own = getattr(mission, "outputs", None)
+    return 0 if own is None else bits_of(own(k), machine.outputs)
 
 
 def refuse_mission(mission: Any, machine: Machine) -> None:
@@ -72,7 +84,12 @@ class Follow:
     law: Law | None = None
 
     def __init__(
-        self, trajectory: Any, machine: Machine, repeat: int = 1, rest: float = 0.0
+        self,
+        trajectory: Any,
+        machine: Machine,
+        repeat: int = 1,
+        rest: float = 0.0,
+        switches: Iterable[Switch] = (),
     ) -> None:
         if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
             raise InputError(f"repeat = {repeat!r}; expected a whole number, one or more.")
@@ -92,6 +109,7 @@ class Follow:
         self.round = len(self.q) - 1
         self.moving = repeat * self.round
         self.cycles = self.moving + round(rest / machine.period)
+        self.levels = schedule(switches, machine.outputs, self.round, machine.period).tolist()
 
     @property
     def start(self) -> Array:
@@ -106,12 +124,16 @@ class Follow:
         k %= self.round
         return self.q[k], self.v[k], self.a[k]
 
+    def bits(self, k: int) -> int:
+        """Of the outputs, which are switched alike in every round."""
+        return int(self.levels[k % self.round if k < self.moving else -1])
+
 
 class Yield:
     """Nowhere: the reference is where the arm is, so that a hand can lead it; until ``end()``."""
 
     def __init__(self, n: int, law: Law | None = None) -> None:
-        self.still, self.law, self.ended = np.zeros(n), law, False
+        self.still, self.law, self.ended, self.on = np.zeros(n), law, False, 0
 
     @property
     def start(self) -> None:
@@ -122,6 +144,10 @@ class Yield:
 
     def at(self, k: int, q: Array) -> Reference | None:
         return None if self.ended else (q, self.still, self.still)
+
+    def bits(self, k: int) -> int:
+        """Of the outputs, as they were last told to be."""
+        return self.on
 
 
 class Approach:

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from appell.constraints.keep import load_arrays
+from appell.control.rig.outputs import OUTPUTS, Switch, switches_of
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
 from appell.errors import InputError, quoted, reading
 from appell.model.units import units_of
 from appell.robot import Array
+
+Levels = dict[str, Array]  # 1 where an output is on, by its name
 
 _TIMES = {"s": 1.0, "ms": 1e-3}
 _POSITIONS = {
@@ -28,6 +31,7 @@ def read_motion(
     n: int,
     speed: float = 1.0,
     joints: Sequence[str] = (),
+    outputs: Sequence[str] = OUTPUTS,
     *,
     kinds: Sequence[str] = (),
 ) -> Trajectory:
@@ -36,14 +40,45 @@ def read_motion(
     A CSV file has the columns t, q1, ..., qn in s and rad, or m for joints that slide. A first line
     may name them, in any order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a
     unit if it likes: ``t [ms]``, ``q2 [deg]``, ``q3 [mm]``. ``kinds`` are those of the joints, all
-    revolute if not given. An npz file has the arrays t, (m,), and q, (m, n).
+    revolute if not given. Columns named as the digital ``outputs`` are for :func:`read_switches`.
+    An npz file has the arrays t, (m,), and q, (m, n), and one, (m,), for each output.
     """
-    kinds = kinds or ("revolute",) * n
+    t, q, _ = _read(path, kinds or ("revolute",) * n, speed, joints, outputs)
+    return spline(q, t)
+
+
+def read_switches(
+    path: Path | str,
+    n: int,
+    speed: float = 1.0,
+    joints: Sequence[str] = (),
+    outputs: Sequence[str] = OUTPUTS,
+    *,
+    kinds: Sequence[str] = (),
+) -> list[Switch]:
+    """When the outputs of a motion's file are switched. A column of an output has 1 where it is on
+    from its row's time on, until the next row's, and 0 where it is off."""
+    t, _, levels = _read(path, kinds or ("revolute",) * n, speed, joints, outputs)
+    return switches_of(t, levels)
+
+
+def _read(
+    path: Path | str,
+    kinds: Sequence[str],
+    speed: float,
+    joints: Sequence[str],
+    outputs: Sequence[str],
+) -> tuple[Array, Array, Levels]:
+    """Times from 0 on, positions, and the levels of the outputs that the file has."""
+    n = len(kinds)
     if not 0 < speed < np.inf:
         raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
     path = Path(path)
     with reading(path):
-        t, q = _from_npz(path) if path.suffix == ".npz" else _from_csv(path, kinds, joints)
+        if path.suffix == ".npz":
+            t, q, levels = _from_npz(path, outputs)
+        else:
+            t, q, levels = _from_csv(path, kinds, joints, outputs)
     if q.ndim != 2 or t.shape != q.shape[:1] or q.shape[1] != n:
         raise InputError(
             f"{path}: times of shape {t.shape} and positions of shape {q.shape}; expected (m,) and "
@@ -60,31 +95,51 @@ def read_motion(
     if (np.diff(t) <= 0).any():
         row = int(np.argmax(np.diff(t) <= 0)) + 2
         raise InputError(f"{path}: the time of row {row} is not later than the one before it.")
-    return spline(q, (t - t[0]) / speed)
+    for name, x in levels.items():
+        wrong = np.flatnonzero(~np.isin(x, (0.0, 1.0)))
+        if len(wrong) or x.shape != t.shape:
+            row = int(wrong[0]) + 1 if len(wrong) else min(len(x), len(t)) + 1
+            raise InputError(
+                f"{path}: output {name!r} in row {row}; expected 1 (on) or 0 (off) in each row."
+            )
+    return (t - t[0]) / speed, q, levels
 
 
-def write_motion(path: Path | str, t: Array, q: Array, *, kinds: Sequence[str] = ()) -> None:
-    """As read_motion reads it, of joints of these kinds; never over a file that is there."""
-    units = (
-        [f" [{u.position}]" for u in units_of(kinds, q.shape[1])] if kinds else [""] * q.shape[1]
-    )
+def write_motion(
+    path: Path | str,
+    t: Array,
+    q: Array,
+    levels: Levels | None = None,
+    *,
+    kinds: Sequence[str] = (),
+) -> None:
+    """As read_motion and read_switches read it, of joints of these kinds; never over a file that is
+    there."""
+    levels = levels or {}
+    units = [f" [{u.position}]" for u in units_of(kinds, q.shape[1])] if kinds else []
+    names = [f"q{j + 1}{units[j] if units else ''}" for j in range(q.shape[1])]
     with Path(path).open("x", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["t", *(f"q{j + 1}{unit}" for j, unit in enumerate(units))])
-        writer.writerows([f"{x:.9g}" for x in (a, *row)] for a, row in zip(t, q, strict=True))
+        writer.writerow(["t", *names, *levels])
+        for k, a in enumerate(t):
+            on = (str(int(x[k])) for x in levels.values())
+            writer.writerow([f"{a:.9g}", *(f"{x:.9g}" for x in q[k]), *on])
 
 
-def _from_npz(path: Path) -> tuple[Array, Array]:
-    expected = "an npz file with arrays t and q of real numbers"
-    data = load_arrays(path, ("t", "q"), expected)
+def _from_npz(path: Path, outputs: Sequence[str]) -> tuple[Array, Array, Levels]:
+    expected = "an npz file with arrays t and q of real numbers, and of outputs"
+    data = load_arrays(path, ("t", "q"), expected, also=outputs)
     if any(x.dtype.kind not in "fiu" for x in data.values()):
         raise InputError(
             f"{path}: arrays of {data['t'].dtype} and {data['q'].dtype}; expected {expected}."
         )
-    return data["t"].astype(float), data["q"].astype(float)
+    t, q = data.pop("t").astype(float), data.pop("q").astype(float)
+    return t, q, {name: x.astype(float) for name, x in data.items()}
 
 
-def _from_csv(path: Path, kinds: Sequence[str], joints: Sequence[str]) -> tuple[Array, Array]:
+def _from_csv(
+    path: Path, kinds: Sequence[str], joints: Sequence[str], outputs: Sequence[str]
+) -> tuple[Array, Array, Levels]:
     try:
         rows = [row for row in csv.reader(path.read_text("utf-8-sig").splitlines()) if row]
     except (UnicodeDecodeError, csv.Error) as problem:
@@ -106,9 +161,23 @@ def _from_csv(path: Path, kinds: Sequence[str], joints: Sequence[str]) -> tuple[
     table = np.array([[float(x) for x in row] for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputError(f"{path}: expected rows t, q1, q2, ... of as many numbers each.")
+    levels: Levels = {}
     if names is not None:
+        names, table, levels = _without_outputs(path, names, table, outputs)
         table = _in_order(path, names, table, kinds, joints)
-    return table[:, 0], table[:, 1:]
+    return table[:, 0], table[:, 1:], levels
+
+
+def _without_outputs(
+    path: Path, names: list[str], table: Array, outputs: Sequence[str]
+) -> tuple[list[str], Array, Levels]:
+    """The other columns, and those of outputs by their names."""
+    mine = [k for k, text in enumerate(names[: table.shape[1]]) if text.strip() in outputs]
+    levels = {names[k].strip(): table[:, k] for k in mine}
+    if len(levels) < len(mine):
+        raise InputError(f"{path}: a column of an output is there twice; expected each once.")
+    others = [name for k, name in enumerate(names) if k not in mine]
+    return others, np.delete(table, mine, axis=1), levels
 
 
 def _in_order(
@@ -128,7 +197,8 @@ def _in_order(
             raise InputError(
                 f"{path}: column {quoted(text.strip())}; expected t [s] or [ms], and a column for "
                 f"each of q1 to q{n}{' or ' + ', '.join(joints) if joints else ''}, [rad] or "
-                "[deg], [m] or [mm] if it slides, each once."
+                "[deg], [m] or [mm] if it slides, each once, and columns for the machine's digital "
+                "outputs."
             )
         ordered[:, place] = table[:, k] * units.get(unit, 1.0)
         missing.discard(place)

@@ -12,6 +12,7 @@ import numpy as np
 from appell.control.plan import vector
 from appell.control.rig.faults import Fault, refuse_joints
 from appell.control.rig.machine import Machine
+from appell.control.rig.outputs import ALL
 from appell.control.rig.physics import Arm
 from appell.control.rig.protocol import Command, Order, Reading, Status
 from appell.control.rig.sensors import Encoders, Potentiometers, Switches
@@ -77,15 +78,16 @@ class Rig:
             self._stop()
 
     def _set(self, command: Command) -> None:
+        self.tools = command.order & ALL
         if not command.order & Order.ENABLE:
             return self._stop()
         self.volts = self.machine.volts(command.codes)
-        self.tools = command.order & (Order.TOOL_1 | Order.TOOL_2)
         released = bool(command.order & Order.RELEASE)
         self.status = Status.POWERED | (0 if released else Status.BRAKED)
         return None
 
     def _stop(self) -> None:
+        self.tools &= self.machine.kept_bits
         self.volts = np.zeros(self.n)
         self.status = (self.status & Status.WATCHDOG) | Status.BRAKED
 

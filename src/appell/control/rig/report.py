@@ -10,6 +10,7 @@ import numpy as np
 
 from appell.control.rig.controller import Phase
 from appell.control.rig.log import Event, Log
+from appell.control.rig.outputs import Switch, levels_of, names_in, switches_of
 from appell.control.rig.safety import State
 from appell.control.rig.signals import STATUS
 from appell.model.units import Units, units_of
@@ -76,6 +77,21 @@ class Report:
     def error(self) -> Array:
         """Desired minus estimated positions, rad, or m of a joint that slides."""
         return self.qd - self.q
+
+    @property
+    def outputs(self) -> dict[str, Array]:
+        """Which digital outputs were told to be on, by name, (cycles,) each."""
+        return levels_of(self.log["order"], names_in(self.log.metadata))
+
+    @property
+    def switches(self) -> list[Switch]:
+        """When outputs were switched on the mission, s after its start."""
+        on = self.following
+        if not on.any():
+            return []
+        cycle = self.log["cycle"][on].astype(np.int64)
+        levels = {name: x[on] for name, x in self.outputs.items()}
+        return switches_of((cycle - cycle[0]) * self.period, levels)
 
     @property
     def following(self) -> Array:

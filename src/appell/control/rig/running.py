@@ -26,7 +26,7 @@ from appell.control.rig.child import (
 )
 from appell.control.rig.faults import OWN, Fault, fault_line
 from appell.control.rig.log import message_type, read_log
-from appell.control.rig.loop import TAIL
+from appell.control.rig.loop import SWITCH, TAIL
 from appell.control.rig.memory import private_folder
 from appell.control.rig.report import Report
 from appell.control.rig.safety import State
@@ -120,6 +120,11 @@ class Running:
         """The end: zero volts and brakes."""
         assert self.controller is not None
         _tell(self.controller, reason.encode() + b"\n")
+
+    def switch(self, bits: int) -> None:
+        """The outputs of an arm that is led."""
+        assert self.controller is not None
+        _tell(self.controller, f"{SWITCH}{bits}\n".encode())
 
     @property
     def over(self) -> bool:

@@ -41,6 +41,7 @@ def run(
     repeat: int = 1,
     rest: float = 0.5,
     tool: int = 0,
+    switches: Sequence[Any] = (),
     seed: int = 0,
 ) -> Report:
     """Home the arm, bring it to where the trajectory begins, follow it, and stop.
@@ -55,7 +56,9 @@ def run(
 
     ``log`` is the file to write, which must not be there; without it the log is in the report only.
     The trajectory is followed ``repeat`` times, and its end held for ``rest`` seconds; ``tool`` are
-    the bits of its outputs while the arm is enabled. ``seed`` is of the sensors' noise.
+    the bits of its outputs while the arm is enabled. ``switches`` are outputs that go on or off on
+    the way, each a time in s after the trajectory's start, a name of ``machine.outputs`` and
+    whether it goes on: ``[(0.5, "tool1", True)]``. ``seed`` is of the sensors' noise.
     """
     ready = setup(
         law,
@@ -71,6 +74,7 @@ def run(
         repeat=repeat,
         rest=rest,
         tool=tool,
+        switches=switches,
         seed=seed,
     )
     if ready.channel == "lockstep":

@@ -13,6 +13,7 @@ import numpy as np
 
 from appell.control.rig.channels import Channel
 from appell.control.rig.faults import active, fault_of
+from appell.control.rig.outputs import levels_of
 from appell.control.rig.plant import Rig
 from appell.control.rig.protocol import Command, command_of, reading_bytes
 from appell.control.rig.realtime import Clock
@@ -81,6 +82,7 @@ def summary(rig: Rig, clock: Clock | None = None) -> dict[str, Any]:
     return {
         "cycles": rig.cycle,
         "safe": rig.safe,
+        "outputs": [name for name, on in levels_of(rig.tools, rig.machine.outputs).items() if on],
         "watchdog": rig.stopped_at,
         "live_until": rig.last_live,
         "overruns": 0 if clock is None else clock.overruns,

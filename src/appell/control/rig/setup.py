@@ -50,6 +50,7 @@ class Setup:
             "channel": self.channel,
             "period": self.machine.period,
             "kinds": list(self.machine.kinds or ()),
+            "outputs": list(self.machine.outputs),
         }
 
     @contextmanager
@@ -77,6 +78,7 @@ def setup(
     repeat: int = 1,
     rest: float = 0.5,
     tool: int = 0,
+    switches: Sequence[Any] = (),
     seed: int = 0,
 ) -> Setup:
     """What ``run`` is given, checked. A trajectory may be a mission, too."""
@@ -95,8 +97,13 @@ def setup(
     if hasattr(trajectory, "at"):
         mission = trajectory
         refuse_mission(mission, machine)
+        if switches:
+            raise InputError(
+                f"rig: switches = {switches!r}, but a {type(mission).__name__} says itself which "
+                "outputs are on, by its method outputs(k)."
+            )
     else:
-        mission = Follow(trajectory, machine, repeat, rest)
+        mission = Follow(trajectory, machine, repeat, rest, switches)
     wakes = mission.start if q0 is None else q0
     if wakes is None:
         wakes = np.clip(np.zeros(machine.n), np.asarray(machine.lower), np.asarray(machine.upper))

@@ -18,7 +18,9 @@ from appell.control.rig.log import Log, Writer, read_log
 from appell.control.rig.loop import Loop
 from appell.control.rig.machine import Machine
 from appell.control.rig.mission import Approach, Yield
+from appell.control.rig.outputs import ALL, bits_of, levels_of, names_in
 from appell.control.rig.plant import Rig
+from appell.control.rig.protocol import Whole
 from appell.control.rig.report import Report
 from appell.control.rig.running import Running
 from appell.control.rig.serve import summary
@@ -70,11 +72,14 @@ class Hand:
 
 
 class Lesson:
-    """What is said while teaching: ``1 +10`` leads joint 1 on by 10 degrees, or m if
-    it slides, ``mark`` notes where the arm is, ``end`` ends."""
+    """What is said while teaching: ``1 +10`` leads joint 1 on by 10 degrees, or m if it slides,
+    ``tool1 on`` and ``tool1 off`` switch an output, ``mark`` notes where the arm is and which
+    outputs are on, ``end`` ends."""
 
     def __init__(self, machine: Machine) -> None:
         self.hand, self.marks, self.over = Hand(machine), list[Array](), False
+        self.outputs, self.on = machine.outputs, 0  # their names, and the bits of those that are on
+        self.marked = list[int]()  # the bits at each mark
 
     def hear(self, line: str, q: Array) -> None:
         words = line.split()
@@ -82,20 +87,24 @@ class Lesson:
             return
         if words == ["mark"]:
             self.marks.append(q.copy())
+            self.marked.append(self.on)
         elif words == ["end"]:
             self.over = True
+        elif len(words) == 2 and words[1] in ("on", "off"):
+            bit = bits_of([words[0]], self.outputs)
+            self.on = self.on | bit if words[1] == "on" else self.on & ~bit
         else:
             try:
                 joint, by = (kind(word) for kind, word in zip((int, float), words, strict=True))
             except ValueError:
                 raise InputError(
-                    f"{line.strip()!r}: expected a joint and degrees such as '1 +10', or 'mark', "
-                    "or 'end'."
+                    f"{line.strip()!r}: expected a joint and degrees such as '1 +10', an output "
+                    "such as 'tool1 on', or 'mark', or 'end'."
                 ) from None
             self.hand.lead(q, int(joint) - 1, float(by))
 
 
-def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[Report, list[Array]]:
+def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[Report, Lesson]:
     """Each line is done before the next is heard. ``tell`` is given what makes no sense. An
     interrupt ends the lesson; what was marked before it is kept."""
     rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
@@ -112,7 +121,7 @@ def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[R
             loop.writer.close(clean=False)
         log = read_log(path)
     report = Report(log, result.state, result.reason, ready.machine.period, summary(rig))
-    return report, lesson.marks
+    return report, lesson
 
 
 def _taught(loop: Loop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> bool:
@@ -137,7 +146,8 @@ def _teach(loop: Loop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tel
             lesson.hear(line, controller.q)
         except InputError as problem:
             tell(problem)
-        if lesson.over or controller.ended:
+        controller.switch(lesson.on)
+        if lesson.over or controller.ended or not loop.step():
             break
         while not lesson.hand.done(controller.q, loop.tick * controller.machine.period):
             rig.led = lesson.hand.target
@@ -156,27 +166,43 @@ def teach_live(running: Running, lesson: Lesson, heard: Callable[[], str | None]
         return
     q = row["q"].copy()
     if lesson.hand.done(q, row["cycle"] * running.ready.machine.period):
-        line = heard()
+        line, before = heard(), lesson.on
         if line is not None:
             lesson.hear(line, q)
+        if lesson.on != before:
+            running.switch(lesson.on)
     if lesson.over:
         running.stop()
     if running.plant is not None and lesson.hand.target is not None:
         running.tell_plant(f'{{"lead": {lesson.hand.target.tolist()}}}\n'.encode())
 
 
-def motion_of(log: Log, rate: float = 50.0) -> tuple[Array, Array]:
-    """The motion under a hand: times and positions, so many a second."""
+def motion_of(log: Log, rate: float = 50.0) -> tuple[Array, Array, dict[str, Array]]:
+    """The motion under a hand: times, positions and the outputs' levels, so many a second."""
     led = log["phase"] == Phase.FOLLOW
-    t, q = log.t[led], log["q"][led]
+    t, q, order = log.t[led], log["q"][led], log["order"][led]
     if len(t) < 2:
         raise InputError("nothing was taught: the arm was not yet ready to be led.")
     step = max(1, round(1 / (rate * log.metadata["period"])))
-    return t[::step] - t[0], q[::step]
+    rows = _rows(len(t), step, np.flatnonzero(np.diff(order & ALL)) + 1)
+    levels = levels_of(order[rows], names_in(log.metadata))
+    return t[rows] - t[0], q[rows], levels
 
 
-def poses(marks: list[Array], machine: Machine) -> tuple[Array, Array]:
-    """The marks, with times at which an arm can be there without haste."""
+def _rows(count: int, step: int, changes: Whole) -> Whole:
+    """Every ``step``-th row, or in place of those nearby the rows in which something changes."""
+    even = np.arange(0, count, step)
+    if not len(changes):
+        return even
+    near = np.abs(even[:, None] - changes).min(axis=1) <= step // 2
+    near[0] = False  # where the motion begins
+    return np.union1d(even[~near], changes)
+
+
+def poses(lesson: Lesson, machine: Machine) -> tuple[Array, Array, dict[str, Array]]:
+    """The marks, with times at which an arm can be there without haste, and the outputs' levels
+    from each on."""
+    marks = lesson.marks
     if not marks:
         raise InputError("no marks; expected two or more to move between.")
     if len(marks) == 1:
@@ -189,4 +215,5 @@ def poses(marks: list[Array], machine: Machine) -> tuple[Array, Array]:
     times = [0.0]
     for a, b in pairwise(marks):
         times.append(times[-1] + max(Approach(a, b, machine).T, 0.5))
-    return np.array(times), np.array(marks)
+    levels = levels_of(np.array(lesson.marked), machine.outputs)
+    return np.array(times), np.array(marks), levels
