@@ -47,7 +47,8 @@ class Bounds(NamedTuple):
     middle: Array  # the gap in the middle of the stretch
     least: Array  # no gap of the stretch is smaller
     slowest: Array  # and its rate lies between this
-    fastest: Array  # and this, 1/s
+    fastest: Array  # and this, m/s
+    reach: Array  # so that it is nowhere further from that in the middle than this
 
 
 class Along:
@@ -68,7 +69,9 @@ class Along:
     def bounds(self, m: Array, w: Array) -> Bounds:
         """Bounds over the stretches from m - w to m + w."""
         span = np.stack([m, w, np.full_like(m, 1 / self.half)], axis=-1)
-        found = Bounds(*self.contacts.bounds(self.path, span))
+        middle, least, slowest, fastest = self.contacts.bounds(self.path, span)
+        reach = np.maximum(np.abs(slowest), np.abs(fastest)) * (w * self.half)[:, None]
+        found = Bounds(middle, least, slowest, fastest, reach)
         foreign = self.contacts.foreign
         if foreign.any():
             for whole, part in zip(found, self.sampled(m, w), strict=True):
@@ -90,8 +93,8 @@ class Along:
             steepest[k] = np.fmax(steepest[k], np.linalg.norm(c.normal, axis=1) * speed)
         low, high = rate.min(axis=1), rate.max(axis=1)
         doubt = (high - low) / 2
-        farthest = _DOUBT * steepest * (w * self.half)[:, None]
-        return Bounds(middle, middle - farthest, low - doubt, high + doubt)
+        reach = _DOUBT * steepest * (w * self.half)[:, None]
+        return Bounds(middle, middle - reach, low - doubt, high + doubt, reach)
 
     def states(self, x: Array) -> tuple[Array, Array]:
         """q and v at places of the step."""
@@ -122,7 +125,7 @@ def described(contacts: Contacts) -> Described:
     """Inputs, outputs and the function that :attr:`Contacts.bounds` compiles."""
     m, nq = len(contacts), contacts.model.nq
     inputs = {"path": (DEGREE + 1, nq), "span": (3,)}
-    return inputs, dict.fromkeys(Bounds._fields, (m,)), lambda: _function(contacts)
+    return inputs, dict.fromkeys(Bounds._fields[:4], (m,)), lambda: _function(contacts)
 
 
 def unbounded(contacts: Contacts) -> Mask:
@@ -142,7 +145,7 @@ def unbounded(contacts: Contacts) -> Mask:
 def _rated(surface: casadi.Function) -> None:
     """Raise Unbounded if a wall's gap, or its gradient, has no bound."""
     x = SX.sym("x", 3)
-    gap, gradient, _ = surface(x)
+    gap, gradient = surface(x)
     enclose(casadi.Function("f", [x], [gap, gradient]), [SX.sym("m", 3)], [SX.sym("r", 3)])
 
 

@@ -66,7 +66,6 @@ class State(NamedTuple):
     J: Array  # (m, nv)
     drift: Array  # (m,) dJ/dt v
     normal: Array  # (m, 3) away from the wall; zero for stops
-    slope: Array  # (m,) |grad f| of an implicit wall, 1 for others
     P: Array  # (k, 3, nv) points' Jacobians
     turning: Array  # (k, 3) dP/dt v
 
@@ -95,6 +94,12 @@ class Contacts:
         points = np.repeat(np.arange(len(self.points)), len(self.walls))
         return np.concatenate([points, np.full(len(self.stops), -1)]).astype(np.intp)
 
+    @cached_property
+    def implicit(self) -> npt.NDArray[np.bool_]:
+        """Which contacts are with a wall that is given by a function of the user's."""
+        walls = [isinstance(w, Implicit) for w in self.walls]
+        return np.array(walls * len(self.points) + [False] * len(self.stops), dtype=bool)
+
     def per_contact(self, of_wall: Callable[[Wall], float | None], otherwise: float) -> Array:
         """A number of each contact's wall; ``otherwise`` where the wall has none, and at stops."""
         of_walls = [otherwise if (x := of_wall(w)) is None else x for w in self.walls]
@@ -122,9 +127,9 @@ class Contacts:
         return _asked(self, "contacts")
 
     def at(self, q: Array, v: Array) -> State:
-        gap, rate, J, drift, normal, slope, P, turning = self._full(q, v)
+        gap, rate, J, drift, normal, P, turning = self._full(q, v)
         P, turning = P.reshape(-1, 3, self.model.nv), turning.reshape(-1, 3)
-        return State(gap, rate, J, drift, normal, slope, P, turning)
+        return State(gap, rate, J, drift, normal, P, turning)
 
 
 def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Contacts:
@@ -327,7 +332,7 @@ def _gaps(contacts: Contacts) -> Described:
 def _contacts(contacts: Contacts) -> Described:
     m, k, nv = len(contacts), 3 * max(len(contacts.points), 1), contacts.model.nv
     inputs, outputs = _state_shapes(contacts)
-    outputs |= {"J": (m, nv), "drift": (m,), "normal": (m, 3), "slope": (m,)}
+    outputs |= {"J": (m, nv), "drift": (m,), "normal": (m, 3)}
     outputs |= {"P": (k, nv), "turning": (k,)}
     return inputs, outputs, lambda: _function(contacts, outputs)
 
@@ -348,8 +353,8 @@ def _state_shapes(contacts: Contacts) -> tuple[dict[str, Shape], dict[str, Shape
     return {"q": (model.nq,), "v": (model.nv,)}, {"gap": (m,), "rate": (m,)}
 
 
-def measured(contacts: Contacts, q: Any) -> tuple[list[Any], Any, Any, Any]:
-    """Of recorded coordinates q: the points, and of all contacts gaps, normals and slopes."""
+def measured(contacts: Contacts, q: Any) -> tuple[list[Any], Any, Any]:
+    """Of recorded coordinates q: the points, and of all contacts gaps and normals."""
     import casadi
     from casadi import SX, vertcat
 
@@ -361,9 +366,8 @@ def measured(contacts: Contacts, q: Any) -> tuple[list[Any], Any, Any, Any]:
     surfaces = [surface(wall) for wall in contacts.walls]
     found = [f(p) for p in at for f in surfaces]
     stops = [s.side * (s.ratio * q[s.coordinate] + s.zero - s.limit) for s in contacts.stops]
-    gap = vertcat(*(g for g, _, _ in found), *stops)
-    normal = vertcat(*(n for _, n, _ in found), *[SX(3, 1)] * len(stops))
-    return at, gap, normal, vertcat(*(s for _, _, s in found), *[SX(1)] * len(stops))
+    gap = vertcat(*(g for g, _ in found), *stops)
+    return at, gap, vertcat(*(n for _, n in found), *[SX(3, 1)] * len(stops))
 
 
 def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
@@ -381,7 +385,7 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
     scalars = [Recorded(x) for x in casadi.vertsplit(q)]
     speeds = [Recorded(x) for x in casadi.vertsplit(v)]
     dq = vertcat(*(_sx(x) for x in coordinate_rates(model, scalars, speeds)))
-    at, gap, normal, slope = measured(contacts, q)
+    at, gap, normal = measured(contacts, q)
     rate = jtimes(gap, q, dq)
     found = {"gap": gap, "rate": rate}
     if "J" in outputs:
@@ -391,7 +395,6 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
             "J": rows(jacobian(rate, v)),
             "drift": jtimes(rate, q, dq),
             "normal": normal,
-            "slope": slope,
             "P": rows(jacobian(velocity, v)),
             "turning": jtimes(velocity, q, dq),
         }

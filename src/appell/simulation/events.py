@@ -125,10 +125,9 @@ class _Search:
         """Gaps that close in these stretches, and which stretches are undecided."""
         b = self.along.bounds(m, w)
         gap = b.middle + self.lift
-        reach = np.maximum(np.abs(b.slowest), np.abs(b.fastest)) * (w * self.along.half)[:, None]
-        clear = (b.least + self.lift > 0) | (gap - reach > 0) | (b.slowest > 0) | self.ignored
+        clear = (b.least + self.lift > 0) | (gap - b.reach > 0) | (b.slowest > 0) | self.ignored
         falls = ~clear & (b.fastest < 0)
-        narrow = ~clear & ~falls & (reach < self.noise)
+        narrow = ~clear & ~falls & (b.reach < self.noise)
         ends = self._at_ends(m + w, falls | (narrow & self.loose))
         closes = ((falls | (narrow & self.loose)) & (ends < 0)) | (narrow & (gap < -self.noise))
         # Bounds that stay infinite however short the stretch: the function has no slope there.
@@ -136,7 +135,8 @@ class _Search:
         broken = (~clear & ~np.isfinite(gap)) | (stuck & ~(gap > _NEAR))
         found = [Closing(m[k] - w[k], m[k] + w[k], int(i)) for k, i in np.argwhere(closes)]
         found += [Closing(m[k] - w[k], m[k], int(i), True) for k, i in np.argwhere(broken)]
-        return found, (~(clear | falls | narrow | stuck)).any(axis=1)
+        decided: Mask = clear | falls | narrow | stuck
+        return found, ~decided.all(axis=1)
 
     def _at_ends(self, x: Array, asked: Mask) -> Array:
         """Gaps at the ends of the stretches in which they are asked for."""
@@ -147,9 +147,10 @@ class _Search:
         return gap
 
 
-def flat(slope: float, usual: float) -> bool:
-    """Whether a wall's function has almost no slope, compared with where the run began."""
-    return not slope > 1e-6 * usual
+def flat(normal: Array) -> bool:
+    """Whether an implicit wall has no slope where it is touched: the gradient of its gap
+    f / |grad f| is 1 long on the wall, but 1/2 where f is a square, and less for other powers."""
+    return not np.linalg.norm(normal) > 0.75
 
 
 def margin_lost(

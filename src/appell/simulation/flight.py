@@ -91,11 +91,9 @@ class Flight:
         except BadTorque as problem:
             raise InputError(f"torque(t, q, v): {problem}") from problem
         m = len(self.contacts)
-        self.slopes: Array = np.empty(0)
         if not m:
             return
         c = self.contacts.at(q, v)
-        self.slopes = c.slope
         for k in range(m):
             point, wall = self.contacts.names[k]
             if not np.isfinite([c.gap[k], c.rate[k]]).all():
@@ -276,7 +274,7 @@ class Flight:
             return False
         taking = touching[c.rate[touching] <= slow]
         for k in taking:
-            if flat(c.slope[k], self.slopes[k]):
+            if self.contacts.implicit[k] and flat(c.normal[k]):
                 raise Degenerate(int(k), self.t)
         e = np.where(c.rate[taking] < -slow, self.options.restitution[taking], 0.0)
         self._change(c, taking, e, self.v)

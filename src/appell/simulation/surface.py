@@ -1,4 +1,4 @@
-"""A wall as a recorded function of a point: its gap, the normal there, and how steep it is."""
+"""A wall as a recorded function of a point: its gap, and the normal there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCALE = 10.0  # m: at this distance a gap f / |grad f| is no longer taken as a 
 
 
 def surface(wall: Wall) -> casadi.Function:
-    """(x, y, z) -> gap, its gradient (the unit normal, on the wall), and |grad f|."""
+    """(x, y, z) -> gap, and its gradient: on the wall the unit normal."""
     x = casadi.SX.sym("x", 3)
     if isinstance(wall, Implicit):
         f = _written(wall, x)
@@ -27,15 +27,13 @@ def surface(wall: Wall) -> casadi.Function:
             raise InputError(
                 f"{wall.label}: the function does not depend on x, y or z, so it is no surface."
             )
-        slope = casadi.sqrt(casadi.sumsqr(gradient))
         # With f^2 the root does not vanish inside a closed surface; on the wall it adds nothing.
         far = casadi.sqrt(casadi.sumsqr(gradient) + (f / _SCALE) ** 2)
         gap = -f / far if wall.inside else f / far
     else:
-        measured = wall.gap(*(Recorded(c) for c in casadi.vertsplit(x)))
-        gap, slope = measured.sx, casadi.SX(1)
+        gap = wall.gap(*(Recorded(c) for c in casadi.vertsplit(x))).sx
     normal = casadi.densify(casadi.gradient(gap, x))
-    return casadi.Function("wall", [x], [gap, normal, slope])
+    return casadi.Function("wall", [x], [gap, normal])
 
 
 def _written(wall: Implicit, x: casadi.SX) -> casadi.SX:
