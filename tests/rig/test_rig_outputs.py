@@ -214,7 +214,7 @@ def test_taught_outputs_are_switched_when_replayed(command, tmp_path):
         result = command("teach", f"{name}.csv", *kept, "--channel", "lockstep", input=said)
         assert result.exit_code == 0, result.output
         head = (tmp_path / f"{name}.csv").read_text().splitlines()[0]
-        assert head.endswith("q6,tool1,tool2")
+        assert head.endswith("q6 [rad],tool1,tool2")
         done = command("replay", f"{name}.csv", "--channel", "lockstep", "--log", f"{name}.mcap")
         assert done.exit_code == 0, done.output
         assert "Output tool2 on, " in done.output

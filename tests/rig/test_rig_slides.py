@@ -87,7 +87,7 @@ def test_teach_and_replay_in_metres(command, arm, tmp_path):
     taught = command("teach", "m.csv", "--robot", arm, "--channel", "lockstep", input=said)
     assert taught.exit_code == 0, taught.output
     text = Path("m.csv").read_text()
-    assert text.startswith("t,q1 [rad],q2 [m]\n")
+    assert text.startswith("t,q1 [rad],q2 [m],tool1,tool2\n")
     rows = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
     # Homing has moved the joints; a hand lets go within a hundredth of where it wants them.
     np.testing.assert_allclose(np.diff(rows[:, 1:], axis=0)[0], [np.radians(10), 0.05], atol=0.02)
@@ -103,10 +103,11 @@ def test_a_lesson_speaks_of_metres(arm):
     np.testing.assert_allclose(lesson.hand.target, [np.radians(10), 0.1])
     with pytest.raises(InputError, match=r"joint 2 goes from -0\.1 to 0\.5 m"):
         lesson.hear("2 +1", np.zeros(2))
+    lesson.marks.append(np.array([np.radians(10), 0.1234]))
     with pytest.raises(
         InputError, match=r"at 10\.000,0\.123400 \(deg and m\).*--to 10\.000,0\.1234"
     ):
-        poses([np.array([np.radians(10), 0.1234])], machine)
+        poses(lesson, machine)
 
 
 def test_files_name_units_that_a_joint_has(tmp_path):

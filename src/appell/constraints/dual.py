@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from appell.maths.scalar import Scalar, cos, is_zero, sin, sqrt
+from appell.maths.scalar import Scalar, cos, is_zero, sign, sin, sqrt
 
 
 class Dual:
@@ -63,6 +63,9 @@ class Dual:
     def sqrt(self) -> Dual:
         root = sqrt(self.value)
         return Dual(root, 0.5 * self.rate / root)
+
+    def __abs__(self) -> Dual:
+        return Dual(abs(self.value), sign(self.value) * self.rate)
 
     def __bool__(self) -> bool:
         raise TypeError("an equation may not branch on a value")

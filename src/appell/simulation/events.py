@@ -135,8 +135,7 @@ class _Search:
         broken = (~clear & ~np.isfinite(gap)) | (stuck & ~(gap > _NEAR))
         found = [Closing(m[k] - w[k], m[k] + w[k], int(i)) for k, i in np.argwhere(closes)]
         found += [Closing(m[k] - w[k], m[k], int(i), True) for k, i in np.argwhere(broken)]
-        decided: Mask = clear | falls | narrow | stuck
-        return found, ~decided.all(axis=1)
+        return found, np.any(~(clear | falls | narrow | stuck), axis=1)
 
     def _at_ends(self, x: Array, asked: Mask) -> Array:
         """Gaps at the ends of the stretches in which they are asked for."""
