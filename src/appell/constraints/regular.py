@@ -20,7 +20,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from appell.constraints.assemble import Assembly
-from appell.model.model import FREE, Model
+from appell.model.limits import Limit
 from appell.robot import Array
 
 POOR = 1e-3  # the quality below which independent speeds no longer describe the motion
@@ -121,32 +121,6 @@ def _clear(a: Look, b: Look, singular: float) -> bool:
 
 
 # Limits of joints
-
-
-class Limit(NamedTuple):
-    """A joint's limit: side * (q - value) is positive within it."""
-
-    joint: str
-    coordinate: int
-    value: float
-    side: int
-
-    def __str__(self) -> str:
-        which = "lower" if self.side > 0 else "upper"
-        return f"the {which} limit {self.value:g} of joint '{self.joint}'"
-
-    def beyond(self, q: Any) -> Any:
-        return -self.side * (q[..., self.coordinate] - self.value)
-
-
-def limits(model: Model) -> list[Limit]:
-    """All finite limits of a robot's joints."""
-    return [
-        Limit(joint.name, k + 1 if model.free and k >= FREE else k, float(value), side)
-        for k, joint in enumerate(model.joints)
-        for value, side in ((joint.lower, 1), (joint.upper, -1))
-        if np.isfinite(value)
-    ]
 
 
 def first_limit(

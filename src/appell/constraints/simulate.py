@@ -24,15 +24,14 @@ from appell.constraints.keep import picture, save_arrays, smooth
 from appell.constraints.refusal import OPEN, SingularError, finite
 from appell.constraints.regular import (
     POOR,
-    Limit,
     Look,
     first_limit,
     first_singular,
-    limits,
     look,
 )
 from appell.equations.free import coordinate_rates
 from appell.errors import InputError, interrupted
+from appell.model.limits import Limit, limits
 from appell.model.units import units_of
 from appell.robot import Array, Numbers, Robot
 

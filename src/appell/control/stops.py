@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from appell.constraints.regular import first_limit, limits
+from appell.constraints.regular import first_limit
 from appell.control.plant import Step
 from appell.errors import InputError
+from appell.model.limits import limits
 from appell.robot import Array, Robot
 
 _BEYOND = 1e-6  # rad or m that a start may be beyond a limit, as for simulate
@@ -29,7 +30,11 @@ class Stops:
         self.limits = [(limit, max(by, 0.0)) for limit, by in beyond]
         lower, upper = np.full(len(q), -np.inf), np.full(len(q), np.inf)
         for limit, by in self.limits:
-            (lower if limit.side > 0 else upper)[limit.coordinate] = limit.value - limit.side * by
+            k, bound = limit.coordinate, limit.value - limit.side * by
+            if limit.side > 0:
+                lower[k] = max(lower[k], bound)
+            else:
+                upper[k] = min(upper[k], bound)
         self.lower, self.upper = lower, upper
 
     def passed(self, steps: Sequence[Step]) -> str | None:

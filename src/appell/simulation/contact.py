@@ -22,7 +22,8 @@ from appell.equations.kinematics import poses
 from appell.errors import InputError
 from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector
-from appell.model.model import BASE, FREE, Model
+from appell.model.limits import Limit, limits
+from appell.model.model import BASE, Model
 from appell.recipe import COMPILING
 from appell.walls import Implicit, Wall
 
@@ -40,22 +41,6 @@ class Point(NamedTuple):
     name: str
     body: int
     s: Vector  # in the body's frame
-
-
-class Stop(NamedTuple):
-    """A joint's limit: side * (ratio q + zero - limit) is its gap; only a joint that mimics another
-    has a ratio and a zero of its own."""
-
-    joint: str
-    coordinate: int  # in q
-    limit: float
-    side: int  # 1: lower, -1: upper
-    ratio: float = 1.0
-    zero: float = 0.0
-
-    @property
-    def label(self) -> str:
-        return f"{'lower' if self.side > 0 else 'upper'} limit"
 
 
 class State(NamedTuple):
@@ -77,7 +62,7 @@ class Contacts:
     model: Model
     points: tuple[Point, ...]
     walls: tuple[Wall, ...]
-    stops: tuple[Stop, ...]
+    stops: tuple[Limit, ...]
 
     def __len__(self) -> int:
         return len(self.points) * len(self.walls) + len(self.stops)
@@ -144,8 +129,8 @@ def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Cont
                 f"walls: {wall!r} is no wall; expected those of appell.walls, such as "
                 "appell.walls.Circle(2.5)."
             )
-    limits = tuple(_limits(model)) if stops else ()
-    return Contacts(model, contact_points(model, points) if chosen else (), chosen, limits)
+    own = limits(model) if stops else ()
+    return Contacts(model, contact_points(model, points) if chosen else (), chosen, own)
 
 
 def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
@@ -230,19 +215,6 @@ def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
     return tuple(p for p, m in zip(points, moves, strict=True) if m)
 
 
-def _limits(model: Model) -> list[Stop]:
-    """The stops of all joints, those that mimic others included."""
-    stops = []
-    for body in model.bodies:
-        joint, i = body.joint, body.coordinate
-        coordinate = i + 1 if model.free and i >= FREE else i
-        for limit, side in ((joint.lower, 1), (joint.upper, -1)):
-            if isfinite(limit):
-                ratio, zero = float(body.ratio), float(body.zero)
-                stops.append(Stop(joint.name, coordinate, float(limit), side, ratio, zero))
-    return stops
-
-
 # Recording
 
 
@@ -255,7 +227,7 @@ class _Recording:
     model: Model
     points: tuple[Point, ...]
     walls: tuple[Wall | str, ...]
-    stops: tuple[Stop, ...]
+    stops: tuple[Limit, ...]
     contacts: Contacts = field(compare=False)
 
 
@@ -365,7 +337,7 @@ def measured(contacts: Contacts, q: Any) -> tuple[list[Any], Any, Any]:
     at = [vertcat(*map(_sx, p)) for p in positions(contacts.model, scalars, contacts.points)]
     surfaces = [surface(wall) for wall in contacts.walls]
     found = [f(p) for p in at for f in surfaces]
-    stops = [s.side * (s.ratio * q[s.coordinate] + s.zero - s.limit) for s in contacts.stops]
+    stops = [s.side * (q[s.coordinate] - s.value) for s in contacts.stops]
     gap = vertcat(*(g for g, _ in found), *stops)
     return at, gap, vertcat(*(n for _, n in found), *[SX(3, 1)] * len(stops))
 
