@@ -2,6 +2,7 @@
 # make test   set up, lint, types, layers, all tests, and some of them as on other processors
 # make quick  lint, types, layers and a chosen part of the tests, in two minutes
 # make bench  side by side with other libraries (several minutes)
+# make campaign  10,000 random flights against random walls (half an hour)
 # make docs   build the documentation (make pictures draws its pictures anew)
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.p
 	tests/constraints/test_closed.py tests/simulation/test_solvers.py tests/control/test_laws.py \
 	tests/identify/test_base_parameters.py
 
-.PHONY: demo test quick machines lint bench pictures docs clean
+.PHONY: demo test quick machines lint bench campaign pictures docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/appell run
@@ -38,6 +39,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+campaign: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.impacts
 
 pictures: $(VENV)/.demo
 	$(BIN)/python docs/pictures.py

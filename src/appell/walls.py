@@ -196,7 +196,8 @@ class Implicit(Wall):
     """The surface f(x, y, z) = 0 of any smooth function written in Python; the robot is inside it,
     where f < 0, or outside, where f > 0.
 
-    The function is recorded once and its gradient is exact, so it may not branch on a value.
+    The function is recorded when a simulation begins and its gradient is exact, so it may not
+    branch on a value.
     Use + - * / and **, and NumPy's functions: ``Implicit(lambda x, y, z: y - 0.1 * np.sin(x),
     inside=False)`` is a wavy floor. The gap is f / |grad f|, the distance to first order; the
     gradient may not vanish on the wall.
