@@ -68,12 +68,13 @@ class Along:
 
     def bounds(self, m: Array, w: Array) -> Bounds:
         """Bounds over the stretches from m - w to m + w."""
-        span = np.stack([m, w, np.full_like(m, 1 / self.half)], axis=-1)
+        span = np.empty((len(m), 3))
+        span[:, 0], span[:, 1], span[:, 2] = m, w, 1 / self.half
         middle, least, slowest, fastest = self.contacts.bounds(self.path, span)
         reach = np.maximum(np.abs(slowest), np.abs(fastest)) * (w * self.half)[:, None]
         found = Bounds(middle, least, slowest, fastest, reach)
-        foreign = self.contacts.foreign
-        if foreign.any():
+        if self.contacts.any_foreign:
+            foreign = self.contacts.foreign
             for whole, part in zip(found, self.sampled(m, w), strict=True):
                 whole[:, foreign] = part[:, foreign]
         return found
@@ -98,27 +99,35 @@ class Along:
 
     def states(self, x: Array) -> tuple[Array, Array]:
         """q and v at places of the step."""
-        y = np.vander(x.ravel(), DEGREE + 1, increasing=True) @ (_COEFFICIENTS @ self.piece.y)
-        y = y.reshape(*x.shape, -1)
-        return np.ascontiguousarray(y[..., : self.nq]), np.ascontiguousarray(y[..., self.nq :])
+        q, v = _states(self.contacts, _COEFFICIENTS @ self.piece.y, x.ravel())
+        return q.reshape(*x.shape, -1), v.reshape(*x.shape, -1)
 
 
 def deepest(contacts: Contacts, pieces: Sequence[Piece], rows: tuple[Array, Array]) -> float:
     """The deepest penetration, m, along all pieces and in some rows (q, v): gaps are looked at in
     sixteen places per piece, and where one turns between two of them, in its lowest place too."""
-    least = [contacts.gaps(*rows)[0].min(initial=0.0)]
-    for piece in pieces:
-        along = Along(contacts, piece)
-        x = np.linspace(-1, (piece.end - piece.start) / along.half - 1, _PLACES)
-        gap, rate = contacts.gaps(*along.states(x))
-        least.append(gap.min(initial=0.0))
-        now, then = rate[:-1], rate[1:]
-        k, _ = turns = np.nonzero((now < 0) & (then > 0))
+    least = contacts.gaps(*rows)[0].min(initial=0.0)
+    if pieces:
+        coefficients = _COEFFICIENTS @ np.array([p.y for p in pieces])
+        ends = np.array([2 * (p.end - p.start) / (p.full - p.start) - 1 for p in pieces])
+        x = np.linspace(-np.ones(len(pieces)), ends, _PLACES, axis=-1)  # (pieces, places)
+        gap, rate = contacts.gaps(*_states(contacts, coefficients, x))
+        least = min(least, np.nanmin(gap, initial=0.0))
+        now, then = rate[:, :-1], rate[:, 1:]
+        turns = k, j, _ = np.nonzero((now < 0) & (then > 0))
         if len(k):
             share = now[turns] / (now[turns] - then[turns])
-            gap, _ = contacts.gaps(*along.states(x[k] + share * (x[1] - x[0])))
-            least.append(gap.min(initial=0.0))
-    return max(0.0, -float(np.nanmin(least)))
+            lowest = x[k, j] + share * (x[k, 1] - x[k, 0])
+            gap, _ = contacts.gaps(*_states(contacts, coefficients[k], lowest[:, None]))
+            least = min(least, np.nanmin(gap, initial=0.0))
+    return max(0.0, -float(least))
+
+
+def _states(contacts: Contacts, coefficients: Array, x: Array) -> tuple[Array, Array]:
+    """q and v of polynomials, (..., 8, ny), at places x, (..., places), of each."""
+    powers = x[..., None] ** np.arange(DEGREE + 1)
+    y, nq = powers @ coefficients, contacts.model.nq
+    return np.ascontiguousarray(y[..., :nq]), np.ascontiguousarray(y[..., nq:])
 
 
 def described(contacts: Contacts) -> Described:

@@ -108,6 +108,10 @@ class Contacts:
         return unbounded(self)
 
     @cached_property
+    def any_foreign(self) -> bool:
+        return bool(self.foreign.any())
+
+    @cached_property
     def _full(self) -> Ask:
         return _asked(self, "contacts")
 

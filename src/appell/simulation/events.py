@@ -28,6 +28,7 @@ NOISE = 1e-12
 _LOOSE = 1e-8  # m: and how deep it may be within a step while it hardly moves
 _NEAR = 1e-6  # m: closer to a wall than this, its function must have a slope
 _MANY = 512  # stretches that are looked at together
+_START = np.arange(-7, 8, 2) / 8, np.full(8, 1 / 8)  # the first stretches: middles, half widths
 _SHORTEST = 1e-15  # of a stretch, in parts of the step
 
 
@@ -65,7 +66,7 @@ class Gaps:
         """When the first gap closes; ``ignored`` contacts hold. At the beginning of the step
         ``leaving`` ones open, and ``loose`` ones touch without force."""
         whole = self.along.bounds(np.zeros(1), np.ones(1))
-        if ((whole.least > 0) | ignored).all():
+        if ((whole.least > 0) | (whole.middle > whole.reach) | ignored).all():
             return None
         y = self.piece.y[0]
         gap, rate = self.contacts.gaps(y[: self.nq], y[self.nq :])
@@ -75,14 +76,18 @@ class Gaps:
         if (behind & ~leaving & ~(rate > 0)).any():
             return self.piece.start
         lift[behind] = -gap[behind]
-        found = _Search(self.along, lift, ignored, loose).first()
-        times = [self._time(x, float(lift[x.contact])) for x in found if not x.broken]
-        first = min(times, default=None)
+        return self._earliest(_Search(self.along, lift, ignored, loose).first(), lift)
+
+    def _earliest(self, found: list[Closing], lift: Array) -> float | None:
+        """The first time at which a gap closes; where it is not a number before, there is none."""
+        first = np.inf
+        for x in sorted(found, key=lambda x: x.start):
+            if not x.broken and self.along.time(x.start) < first:
+                first = min(first, self._time(x, float(lift[x.contact])))
         for x in found:
-            end = float(self.along.time(x.end))
-            if x.broken and (first is None or end < first):
-                raise Degenerate(x.contact, end)
-        return first
+            if x.broken and (time := float(self.along.time(x.end))) < first:
+                raise Degenerate(x.contact, time)
+        return None if first == np.inf else first
 
     def _time(self, closing: Closing, lift: float) -> float:
         """When a gap closes within its stretch."""
@@ -105,7 +110,7 @@ class _Search:
     def first(self) -> list[Closing]:
         """Where gaps close; the first of all is among them."""
         found: list[Closing] = []
-        waiting = [(np.zeros(1), np.ones(1))]
+        waiting = [_START]
         while waiting:
             m, w = waiting.pop()
             before = m - w < min((x.end for x in found), default=np.inf)

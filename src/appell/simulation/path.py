@@ -74,10 +74,13 @@ def root(f: Callable[[float], tuple[float, float]], a: float, b: float) -> float
             a = t
         else:
             b = t
+        close = 1e-14 + 4e-16 * abs(t)
         following = t - value / slope if slope < 0 else (a + b) / 2
+        if abs(following - t) <= close:
+            return min(max(following, a), b)
         if not a < following < b:
             following = (a + b) / 2
-        if abs(following - t) <= 1e-14 + 4e-16 * abs(t) or b - a <= 1e-14 + 4e-16 * abs(t):
+        if b - a <= close:
             return following
         t = following
     return t
