@@ -51,6 +51,7 @@ CHOSEN = (
     "tests/constraints/test_elimination.py",
     "tests/simulation/test_physics.py",
     "tests/simulation/test_impacts.py",
+    "tests/simulation/test_certainty.py",
     "tests/identify/test_base_parameters.py",
     "tests/identify/test_estimators.py",
     "tests/control/test_closed_loop.py",

@@ -356,3 +356,17 @@ def test_what_a_closed_run_cannot_honour_is_refused(option):
     robot = appell.load("four_bar")
     with pytest.raises(appell.InputError, match=f"leave out {next(iter(option))}"):
         appell.simulate(robot, robot.assemble(), until=0.01, **option)
+
+
+def test_a_short_pulse_moves_a_closed_robot():
+    """By both doors: a law given as a function is not stepped over."""
+    robot = appell.load("snakeboard")
+    n = len(robot.actuators) if hasattr(robot, "actuators") else robot.nv
+
+    def pulse(t, q, v):
+        return np.full(n, 0.05 * (5.0 <= t < 5.05))
+
+    own = robot.simulate(robot.reference, until=5.5, torque=pulse)
+    same = appell.simulate(robot, robot.reference, until=5.5, torque=pulse)
+    assert np.abs(own.q[-1] - own.q[0]).max() > 1e-3
+    np.testing.assert_allclose(own.q[-1], same.q[-1], atol=1e-9)

@@ -93,6 +93,14 @@ class ClosedRun:
         return picture((t, q, v), (t, energies), (units, driving))
 
 
+_LONGEST = 0.01  # s: every integrator looks at a torque law at least once in it
+
+
+def longest_step(max_step: float | None, torque: Any) -> float:
+    """The longest step: the one that is given, or one that does not step over a torque law."""
+    return (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
+
+
 def simulate_closed(
     robot: ClosedRobot,
     q0: Numbers,
@@ -104,15 +112,16 @@ def simulate_closed(
     friction: bool = False,
     rtol: float = 1e-12,
     atol: float = 1e-13,
-    max_step: float = np.inf,
+    max_step: float | None = None,
     max_steps: int = 100_000,
     singular: float = 1e-4,
     show: Callable[[float], None] | None = None,
 ) -> ClosedRun:
     """Move a closed robot from q0, v0 at time 0 (at rest without v0) until a time, in s.
 
-    ``torque`` is an array (actuators,) or a law (t, q, v) -> tau, none without it. ``show`` is
-    called with the time after each step. A run ends early, and says why in ``stopped``, when
+    ``torque`` is an array (actuators,) or a law (t, q, v) -> tau, none without it. No step is
+    longer than ``max_step``, in s; with a law that is 0.01 s, so that whatever lasts 10 ms is seen.
+    ``show`` is called with the time after each step. A run ends early, and says why in ``stopped``, when
 
     - a joint reaches its limit, unless ``stops`` is False (impacts at limits are not simulated);
     - the margin of the loops (``robot.margins``) falls to ``singular``: there errors of the
@@ -128,7 +137,8 @@ def simulate_closed(
         )
     if not _real(until) or not 0 < until < np.inf:
         raise InputError(f"simulate: until = {until!r}; expected a time after 0 s.")
-    accuracy = {"rtol": rtol, "atol": atol, "max_step": max_step, "singular": singular}
+    longest = longest_step(max_step, torque)
+    accuracy = {"rtol": rtol, "atol": atol, "max_step": longest, "singular": singular}
     for name, x in accuracy.items():
         if not _real(x) or not x > 0:
             raise InputError(f"simulate: {name} = {x!r}; expected a positive number.")
@@ -141,7 +151,7 @@ def simulate_closed(
             "from robot.assemble(q0)."
         )
     flight = _Flight(
-        robot, _law(robot, torque), friction, (rtol, atol, max_step), singular, max_steps, show
+        robot, _law(robot, torque), friction, (rtol, atol, longest), singular, max_steps, show
     )
     q = robot.assemble(start)
     flight.limits = _limits(robot, q) if stops else []

@@ -136,12 +136,13 @@ def _statements() -> Table:
                 AtLeast(HALF_A_DEGREE)),
             Row("with integral action, unknown load, left", _NONE, left(integral, "unknown load"),
                 "the integral removes it", AtMost(1e-9)),
-            Row("with integral action, friction, by that without", _NONE, removed,
+            Row("with integral action, friction, divided by that without", _NONE, removed,
                 "the integral lessens it, by and by", AtMost(0.1)),
-            Row("with integral action, friction and unknown load, on the way", _NONE,
+            Row("with integral action, friction and unknown load, on the way after 0.3 s", _NONE,
                 [_moving_error(followed(integral, of, "friction and unknown load"))
                  for of in REFERENCES],
-                "figure 5: joints follow without problems, within half a degree",
+                "figure 5: joints follow without problems; within half a degree once the answer to "
+                "the start, at which the ramp's speed jumps, is over",
                 AtMost(HALF_A_DEGREE)),
         ],
         _SETTING,

@@ -233,7 +233,7 @@ def tracking_table(example: Example) -> Table:
         rows,
         "The same law and gains on the same rig; only the model differs. The last two compensate "
         "the identified friction, too. The search for the excitation amplifies rounding: on "
-        "another processor the motion is another one, and the last row differs by a few times.",
+        "another processor the motion is another one, and the last row may differ.",
     )
 
 

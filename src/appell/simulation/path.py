@@ -1,7 +1,7 @@
 """The motion between impacts, as polynomials: one a step of the integrator.
 
 An integrator's own interpolant is a polynomial of degree seven or less in time, so its values at
-eight Chebyshev points are the whole of it. Events are sought at the same points.
+eight Chebyshev points are the whole of it.
 """
 
 from __future__ import annotations

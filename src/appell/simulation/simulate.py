@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.constraints.closed import ClosedRobot
+from appell.constraints.simulate import longest_step
 from appell.errors import InputError, interrupted
 from appell.recipe import formulation_named, quantity_named
 from appell.robot import Robot
@@ -26,7 +27,6 @@ from appell.simulation.run import Run
 from appell.simulation.torques import breakpoints_of, torque_law
 from appell.walls import Wall, check_mu, check_restitution
 
-_LONGEST = 0.01  # s: a step of a torque law that is a function; every method looks once in it
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF")
 
 
@@ -101,7 +101,7 @@ def simulate(
             moved: Run = robot.simulate(
                 () if q0 is None else q0, v0, until=until, torque=torque, stops=stops,
                 friction=friction, rtol=rtol, atol=atol, max_steps=max_steps,
-                max_step=_longest(max_step, torque), show=lambda t: show(t, 0),
+                max_step=max_step, show=lambda t: show(t, 0),
             )  # fmt: skip
         return moved
     if resume is not None and not isinstance(resume, Run):
@@ -116,7 +116,7 @@ def simulate(
     _one_of("law", law, LAWS)
     _one_of("method", method, METHODS)
     positive = {"gap": gap, "rtol": rtol, "atol": atol}
-    longest = _longest(max_step, torque)
+    longest = longest_step(max_step, torque)
     for name, value in {**positive, "max_step": longest}.items():
         _positive(name, value)
     for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
@@ -174,9 +174,9 @@ def _refuse_for_closed(robot: Robot, **is_default: Any) -> None:
     given = [name for name, default in is_default.items() if not np.all(default)]
     if given:
         raise InputError(
-            f"'{robot.name}' is closed: it moves without walls and impacts, by DOP853, and from a "
-            f"start; leave out {', '.join(given)}. Its run ends where a joint reaches its limit "
-            "(stops=False ignores limits)."
+            f"'{robot.name}' is closed: its runs have no walls, impacts, breakpoints and "
+            f"formulations, and go by DOP853 from a start; leave out {', '.join(given)}. Its run "
+            "ends where a joint reaches its limit (stops=False ignores limits)."
         )
 
 
@@ -220,11 +220,6 @@ def _time(until: Any, start: float) -> float:
     if not start < until < np.inf:
         raise InputError(f"until = {until!r}; expected a time after {start:g} s, when it begins.")
     return float(until)
-
-
-def _longest(max_step: float | None, torque: Any) -> float:
-    """The longest step: the one that is given, or what does not step over a torque law."""
-    return (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
 
 
 def _positive(name: str, x: Any) -> None:

@@ -45,7 +45,8 @@ def _written(wall: Implicit, x: casadi.SX) -> casadi.SX:
     except Exception as problem:
         raise InputError(
             f"{wall.label}: its function of x, y and z cannot be recorded ({problem}); use "
-            "+ - * / and ** and NumPy's functions, and do not branch on a value."
+            "+ - * / and **, abs, hypot, arctan2 and NumPy's "
+            f"{', '.join(_FUNCTIONS)}, and do not branch on a value."
         ) from problem
     f = f.item() if hasattr(f, "item") else f
     if isinstance(f, _Symbol):

@@ -36,8 +36,9 @@ def tree_of_bars(
     *,
     name: str = "tree_of_bars",
 ) -> Model:
-    """A tree of uniform bars that flies in a vertical plane, from the numbers by which Shafei 2018
-    describes one (table 2).
+    """A tree of uniform bars that flies in a vertical plane, from lengths and mass per length.
+
+    These are the numbers by which Shafei 2018 describes one (table 2).
 
     ``parents`` has the number of the bar at whose end each bar begins, 0 for those that begin where
     the tree does; bars count from 1. ``length`` l is in m, ``density`` mu in kg/m, and ``section``
