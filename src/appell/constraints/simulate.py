@@ -121,7 +121,8 @@ def simulate_closed(
 
     ``torque`` is an array (actuators,) or a law (t, q, v) -> tau, none without it. No step is
     longer than ``max_step``, in s; with a law that is 0.01 s, so that whatever lasts 10 ms is seen.
-    ``show`` is called with the time after each step. A run ends early, and says why in ``stopped``, when
+    ``show`` is called with the time after each step. A run ends early, and says why in
+    ``stopped``, when
 
     - a joint reaches its limit, unless ``stops`` is False (impacts at limits are not simulated);
     - the margin of the loops (``robot.margins``) falls to ``singular``: there errors of the
