@@ -35,6 +35,9 @@ Described = tuple[dict[str, Shape], dict[str, Shape], Callable[[], Any]]  # inpu
 Choice = Sequence[Any] | Mapping[str, Any] | None
 
 
+_ROUNDING = 64 * 2.0**-52  # of a sum of products, with room
+
+
 class Point(NamedTuple):
     """A place on a body that can touch a wall."""
 
@@ -367,14 +370,34 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
     if "J" in outputs:
         place = vertcat(*at) if at else SX(3, 1)
         velocity = jtimes(place, q, dq)
+        P = jacobian(velocity, v)
+        felt = vertcat(*_felt(contacts, jacobian(rate, v), P))
         found |= {
-            "J": rows(jacobian(rate, v)),
+            "rate": rate * felt,
+            "J": rows(jacobian(rate, v) * casadi.repmat(felt, 1, model.nv)),
             "drift": jtimes(rate, q, dq),
             "normal": normal,
-            "P": rows(jacobian(velocity, v)),
+            "P": rows(P),
             "turning": jtimes(velocity, q, dq),
         }
     return casadi.Function("f", [q, v], [casadi.densify(found[name]) for name in outputs])
+
+
+def _felt(contacts: Contacts, J: Any, P: Any) -> list[Any]:
+    """Of each contact, 1, or 0 where no speed changes its gap: there J is only rounding beside the
+    Jacobian of its point, and would hold the robot with a force that does not exist."""
+    import casadi
+
+    walls = max(len(contacts.walls), 1)
+    felt = []
+    for k in range(len(contacts)):
+        if contacts.of_point[k] < 0:
+            felt.append(casadi.SX(1))
+            continue
+        p = 3 * (k // walls)
+        margin = casadi.sumsqr(J[k, :]) - _ROUNDING**2 * casadi.sumsqr(P[p : p + 3, :])
+        felt.append((1 + casadi.sign(margin)) / 2)
+    return felt
 
 
 def _sx(x: Any) -> Any:

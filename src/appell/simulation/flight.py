@@ -266,17 +266,19 @@ class Flight:
         near is struck with one that closes, and by itself when it gets there."""
         c = self.contacts.at(self.q, self.v)
         touching = np.flatnonzero(c.gap <= self.options.gap)
-        leading = touching if self.closed else touching[c.gap[touching] <= TOUCH]
-        if not (c.rate[leading] < 0).any():
+        leads = np.full(len(touching), True) if self.closed else c.gap[touching] <= TOUCH
+        rate = c.rate[touching]
+        if not (rate[leads] < 0).any():
             return False
         slow = self.holder.slowest(c, touching, self.t, self.q, self.v)
-        if not (c.rate[leading] < -slow).any():
+        if not (rate < -slow)[leads].any():
             return False
-        taking = touching[c.rate[touching] <= slow]
+        struck = rate <= slow
+        taking, rebounds = touching[struck], (rate < -slow)[struck]
         for k in taking:
             if self.contacts.implicit[k] and flat(c.normal[k]):
                 raise Degenerate(int(k), self.t)
-        e = np.where(c.rate[taking] < -slow, self.options.restitution[taking], 0.0)
+        e = np.where(rebounds, self.options.restitution[taking], 0.0)
         self._change(c, taking, e, self.v)
         return True
 
@@ -285,7 +287,7 @@ class Flight:
         (Painleve's paradox), impulses stop the slide (Genot and Brogliato 1999)."""
         c = self.contacts.at(self.q, self.v)
         touching = np.flatnonzero(c.gap <= self.options.gap)
-        slow = max(self.holder.slowest(c, touching, self.t, self.q, self.v), STILL)
+        slow = np.maximum(self.holder.slowest(c, touching, self.t, self.q, self.v), STILL)
         taking = touching[c.rate[touching] <= slow]
         # Impulses of zero would do, but for the least approach.
         M = self.holder.mass_matrix(self.q)

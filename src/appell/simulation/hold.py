@@ -31,6 +31,7 @@ Torque = Callable[[float, Array, Array], Array]
 
 # Baumgarte's terms, 1/s: what integration adds to a gap that should stay decays at this rate.
 _PULL = 5.0
+_EDGE = 1e-4  # of a point's mobility: along the normal it has less at the edge of its reach
 _SLACK = 1e-10  # a force is lost when it is below minus this part of the largest
 STILL = 1e-9  # m/s: rounding of speeds that are zero, with room
 # In space a slide hardly ever stops exactly: one slower than this, in m/s, is taken as rest.
@@ -227,14 +228,29 @@ class Holder:
             return LetGo(moving=frozenset([modes.still[which - n - s]]))
         return LetGo()
 
-    def slowest(self, c: State, touching: Indices, t: float, q: Array, v: Array) -> float:
-        """The rate below which a contact does not rebound: the bounce would be lower than the
-        integrator's absolute tolerance, sqrt(2 a atol) with the largest acceleration a there."""
+    def slowest(self, c: State, touching: Indices, t: float, q: Array, v: Array) -> Array:
+        """The rates below which touching contacts do not rebound: the bounce would be lower than
+        the integrator's absolute tolerance, sqrt(2 a atol) with the largest acceleration a there.
+        Where a point hardly moves along its normal, at the edge of its reach, the smallest bounce
+        may turn the whole motion round: only rounding does not rebound there."""
         a = self.free(t, q, v, None)[1]
         largest = float(np.abs(c.J[touching] @ a + c.drift[touching]).max(initial=0.0))
         moved = float(np.abs(c.J[touching]).sum(axis=1).max(initial=0.0))
         rounding = 1e-13 * moved * (1 + float(np.abs(v).max(initial=0.0)))
-        return sqrt(2 * self.smallest * largest) + rounding
+        slow = np.full(len(touching), sqrt(2 * self.smallest * largest) + rounding)
+        if len(touching):
+            slow[self._at_edge(c, touching, q)] = rounding
+        return slow
+
+    def _at_edge(self, c: State, touching: Indices, q: Array) -> Array:
+        """Which touching points are ten thousand times harder to move along the normal than in
+        their easiest direction."""
+        M, points = self.robot.mass_matrix(q), self.contacts.of_point[touching]
+        L = np.linalg.cholesky(M)
+        along = (np.linalg.solve(L, c.J[touching].T) ** 2).sum(axis=0)
+        P = c.P[points].reshape(-1, len(M))
+        ways = (np.linalg.solve(L, P.T) ** 2).sum(axis=0).reshape(-1, 3).sum(axis=1)
+        return (points >= 0) & (along < _EDGE**2 * ways)
 
 
 def _direction(normal: Array, velocity: Array, d: Array) -> Array:

@@ -195,6 +195,12 @@ def _refuse_shapes(data: Mapping[str, Array], contacts: int) -> None:
                 raise ValueError(f"{name} has {size} for {letter}, and others {sizes[letter]}")
     if sizes["ny"] != sizes["nq"] + sizes["nv"] or not sizes["N"]:
         raise ValueError(f"{sizes['N']} instants, and pieces of {sizes['ny']} coordinates")
+    for name in ("q", "v", "kinetic", "potential", "reactions", "times", "nodes"):
+        if not np.isfinite(data[name]).all():
+            raise ValueError(f"{name} holds what is not finite")
+    start, full, end = data["times"].T
+    if not ((start < full) & (start <= end) & (end <= full)).all():
+        raise ValueError("a piece ends before it begins")
     for name, times in (("t", data["t"]), ("times", data["times"][:, 0])):
         if not np.isfinite(data[name]).all() or (np.diff(times) < 0).any():
             raise ValueError(f"{name} falls")

@@ -48,8 +48,9 @@ def settle(
             return q, v, Modes()
         near, leaving, slow = NONE, NONE, STILL
     else:
-        slow = max(holder.slowest(c, touching, t, q, v), STILL)
-        near, leaving = touching[c.rate[touching] <= slow], touching[c.rate[touching] > slow]
+        slowest = np.maximum(holder.slowest(c, touching, t, q, v), STILL)
+        rests, slow = c.rate[touching] <= slowest, float(slowest.max())
+        near, leaving = touching[rests], touching[~rests]
     begin = _beginning(holder, c, v, near, slow)
     M = holder.mass_matrix(q)
     q, v, left = _brought_to_rest(holder, c, M, q, v, begin)

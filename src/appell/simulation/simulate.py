@@ -95,7 +95,7 @@ def simulate(
             robot, walls=walls in ((), []), restitution=restitution == 1.0, mu=mu == 0.0,
             law=law == "newton", gap=gap == 1e-6, points=points is None, method=method == "DOP853",
             max_impacts=max_impacts == 10_000, resume=resume is None,
-            formulation=formulation is None, breakpoints=breakpoints in ((), []),
+            formulation=formulation is None, breakpoints=not breakpoints_of(torque, breakpoints),
         )  # fmt: skip
         with _bar(progress, 0.0, _time(until, 0.0)) as show:
             moved: Run = robot.simulate(

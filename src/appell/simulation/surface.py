@@ -7,6 +7,7 @@ from typing import Any
 
 import casadi
 
+from appell.compile.cache import covers
 from appell.compile.record import Recorded
 from appell.errors import InputError
 from appell.walls import Implicit, Wall
@@ -21,19 +22,25 @@ def surface(wall: Wall) -> casadi.Function:
     """(x, y, z) -> gap, and its gradient: on the wall the unit normal."""
     x = casadi.SX.sym("x", 3)
     if isinstance(wall, Implicit):
-        f = _written(wall, x)
-        gradient = casadi.gradient(f, x)
-        if gradient.is_zero():
-            raise InputError(
-                f"{wall.label}: the function does not depend on x, y or z, so it is no surface."
-            )
-        # With f^2 the root does not vanish inside a closed surface; on the wall it adds nothing.
-        far = casadi.sqrt(casadi.sumsqr(gradient) + (f / _SCALE) ** 2)
-        gap = -f / far if wall.inside else f / far
+        gap = _distance(wall, _written(wall, x), x)
+        gap = -gap if wall.inside else gap
     else:
         gap = wall.gap(*(Recorded(c) for c in casadi.vertsplit(x))).sx
+        if not covers(type(wall)) or not covers(type(wall).gap):
+            gap = _distance(wall, gap, x)
     normal = casadi.densify(casadi.gradient(gap, x))
     return casadi.Function("wall", [x], [gap, normal])
+
+
+def _distance(wall: Wall, f: casadi.SX, x: casadi.SX) -> casadi.SX:
+    """f / |grad f|: to first order the distance, whatever a function's slope is."""
+    gradient = casadi.gradient(f, x)
+    if gradient.is_zero():
+        raise InputError(
+            f"{wall.label}: the function does not depend on x, y or z, so it is no surface."
+        )
+    # With f^2 the root does not vanish inside a closed surface; on the wall it adds nothing.
+    return f / casadi.sqrt(casadi.sumsqr(gradient) + (f / _SCALE) ** 2)
 
 
 def _written(wall: Implicit, x: casadi.SX) -> casadi.SX:
