@@ -41,7 +41,7 @@ AFTER = 0.1  # s that a run goes on after its first impact
 GRAZE = 1e-10  # m
 FINE = {"same", "none", "grazed", "no start"}  # how a flight may come out
 CLOSE = 1e-9  # s, between the two searches
-DEEP = 1e-8  # m, the most penetration along the whole run: that of a touch without force
+DEEP = 1e-9  # m, the most penetration until the end of a run
 
 
 class Walled(NamedTuple):
