@@ -79,6 +79,11 @@ def with_sizes(inertia: Inertia) -> Inertia:
     return Inertia.from_parameters(tuple(map(sized, inertia.parameters)))
 
 
+def rounded(inertia: Inertia) -> Inertia:
+    """The numbers without their sizes; zero is what rounding left of a sum."""
+    return Inertia.from_parameters(tuple(sized(x).rounded for x in inertia.parameters))
+
+
 def snapped(inertia: Inertia) -> Inertia:
     """Zeros exact: what is left of a sum by rounding is no moment of inertia.
 
@@ -87,7 +92,7 @@ def snapped(inertia: Inertia) -> Inertia:
     1e-15 of what the spread of the mass in its directions allows,
     (sum m x y)^2 <= (sum m x^2) (sum m y^2). No moment about an axis is ever taken for zero.
     """
-    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = (sized(x).rounded for x in inertia.parameters)
+    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = rounded(inertia).parameters
     half = 0.5 * (xx + yy + zz)
     x, y, z, one = (max(k, 0.0) ** 0.5 for k in (half - xx, half - yy, half - zz, m))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from appell.maths.vector import ZERO, Symmetric, Vector
-from appell.model.inertia import Inertia, snapped, with_sizes
+from appell.model.inertia import Inertia, rounded, snapped, with_sizes
 from appell.model.model import BASE, Body, Model
 
 
@@ -26,6 +26,8 @@ def regrouped(model: Model) -> Model:
     """A model with the same inverse and forward dynamics and the most zeros."""
     inertias = [with_sizes(body.inertia) for body in model.bodies]
     for i, body in model.inwards():
+        # What was summed here counts anew: sizes that went along a chain would grow at every turn.
+        inertias[i] = with_sizes(rounded(inertias[i]))
         idle = _indifferent(body, inertias[i])
         inertias[i] = inertias[i] - idle
         if body.parent != BASE:

@@ -33,6 +33,7 @@ Torque = Callable[[float, Array, Array], Array]
 _PULL = 5.0
 _EDGE = 1e-4  # of a point's mobility: along the normal it has less at the edge of its reach
 _SLACK = 1e-10  # a force is lost when it is below minus this part of the largest
+_APART = 5e-9  # m: contacts that repeat each other hold together while no gap differs more from zero
 STILL = 1e-9  # m/s: rounding of speeds that are zero, with room
 # In space a slide hardly ever stops exactly: one slower than this, in m/s, is taken as rest.
 CREEP = 1e-3
@@ -181,7 +182,8 @@ class Holder:
 
     def margins(self, t: float, q: Array, v: Array, modes: Modes) -> Array:
         """What must not turn negative while the modes last, each with its rounding added:
-        forces of closed contacts, friction's reserves, then speeds of what slides."""
+        forces of closed contacts, friction's reserves, then speeds of what slides, and gaps of
+        contacts that repeat each other, which a bend of the wall may take apart."""
         f = self.forces(t, q, v, modes)
         largest = max(np.abs(f.normal).max(initial=0.0), np.abs(f.joints).max(initial=0.0))
         reserve = [
@@ -190,7 +192,11 @@ class Holder:
         ]
         held = self.dry[list(modes.still)] - np.abs(f.joints)
         forces = np.concatenate([f.normal, np.array(reserve), held])
-        return np.concatenate([forces + _SLACK * (largest + 1e-3), self._speeds(q, v, modes)])
+        margins = [forces + _SLACK * (largest + 1e-3), self._speeds(q, v, modes)]
+        if modes.guess is not None and len(modes.closed):
+            apart = max(_APART, 10 * self.smallest)
+            margins.append(apart - np.abs(self.contacts.gaps(q, v)[0][modes.closed]))
+        return np.concatenate(margins)
 
     def _speeds(self, q: Array, v: Array, modes: Modes) -> Array:
         speeds: list[Any] = []
