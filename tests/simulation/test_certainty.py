@@ -13,7 +13,8 @@ import appell
 from appell.compile.record import Recorded
 from appell.control import quintic, spline, trapezoidal
 from appell.walls import Circle, Ellipse, Implicit, Plane, Wall
-from benchmarks.impacts import DEEP, FINE, fly, flyers, random_walls
+from benchmarks.flights import flyers, random_walls
+from benchmarks.impacts import DEEP, FINE, fly
 
 DRIFTING = point_mass(gravity=(0, 0, 0))
 

@@ -33,7 +33,9 @@ Torque = Callable[[float, Array, Array], Array]
 _PULL = 5.0
 _EDGE = 1e-4  # of a point's mobility: along the normal it has less at the edge of its reach
 _SLACK = 1e-10  # a force is lost when it is below minus this part of the largest
-_APART = 5e-9  # m: contacts that repeat each other hold together while no gap differs more from zero
+_APART = (
+    5e-9  # m: contacts that repeat each other hold together while no gap differs more from zero
+)
 STILL = 1e-9  # m/s: rounding of speeds that are zero, with room
 # In space a slide hardly ever stops exactly: one slower than this, in m/s, is taken as rest.
 CREEP = 1e-3
