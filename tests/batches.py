@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from appell.equations.quantities import QUANTITIES
+from appell.model.library.random import random_tree
 from appell.model.model import Model
+
+
+def tree_of_bodies(*arguments: Any, **options: Any) -> Model:
+    """A random tree for equations of bodies: q stands for the positions of the bodies' joints."""
+    return random_tree(*arguments, **options).in_bodies
 
 
 def evaluate(

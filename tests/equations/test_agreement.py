@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 from appell.equations.quantities import QUANTITIES
 from appell.model.build import assemble
-from appell.model.library.random import random_description, random_tree
+from appell.model.library.random import random_description
 from appell.model.model import Model
 from appell.model.regroup import regrouped
 
@@ -20,7 +21,7 @@ SHAPES = [(0.0, 0.0), (0.0, 0.4), (0.4, 0.0), (0.4, 0.4), (1.0, 1.0)]  # branchi
 
 def robots() -> list[Model]:
     return [
-        random_tree(n, 10 * n + seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
+        tree_of_bodies(n, 10 * n + seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
         for n in range(1, 9)
         for seed, (b, p) in enumerate(SHAPES)
     ]

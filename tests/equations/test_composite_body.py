@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 from appell.equations import composite_body, gibbs_lean
 from appell.equations.composite_body import Composite, composed
 from appell.maths.vector import NIL, ZERO, Vector, point_inertia
 from appell.model.inertia import NOTHING, Inertia
-from appell.model.library.random import random_inertia, random_tree
+from appell.model.library.random import random_inertia
 from appell.model.model import BASE
 
 # Sums over at most eight bodies: rounding, with room.
@@ -44,7 +45,7 @@ def test_bodies_without_mass_have_no_centre():
 
 
 def test_what_hangs_on_the_base_carries_all():
-    model = random_tree(6, 1, branching=0.0)
+    model = tree_of_bodies(6, 1, branching=0.0)
     q = [0.1 * i for i in range(6)]
     R = [body.rotation(q[i]) for i, body in model.outwards()]
     s = [body.offset(q[i]) for i, body in model.outwards()]
@@ -56,7 +57,7 @@ def test_what_hangs_on_the_base_carries_all():
 
 @pytest.mark.parametrize("prismatic", [0.0, 0.5, 1.0])
 def test_a_column_is_what_a_unit_acceleration_asks_for(prismatic):
-    model = random_tree(6, 8, branching=0.4, prismatic=prismatic, rotors=True)
+    model = tree_of_bodies(6, 8, branching=0.4, prismatic=prismatic, rotors=True)
     still = replace(model, gravity=ZERO)
     q, rest = [0.4 * i - 1 for i in range(6)], [0.0] * 6
     D = np.array(composite_body.mass_matrix(model, q), dtype=float)
@@ -66,7 +67,7 @@ def test_a_column_is_what_a_unit_acceleration_asks_for(prismatic):
 
 
 def test_a_tip_without_mass_weighs_nothing():
-    model = random_tree(4, 3, branching=0.0)
+    model = tree_of_bodies(4, 3, branching=0.0)
     bodies = (*model.bodies[:-1], replace(model.bodies[-1], inertia=NOTHING))
     light = replace(model, bodies=bodies)
     q = [0.3, -0.2, 0.7, 1.0]

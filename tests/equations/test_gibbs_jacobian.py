@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 from appell.equations import gibbs_jacobian as by_jacobians
 from appell.maths.vector import Vector
 from appell.model.build import as_array
-from appell.model.library.random import random_tree
 from appell.robot import Robot
 
 CLOSE = 1e-11  # of the largest; rounding
@@ -48,7 +48,7 @@ def motions(robot: Robot, q, v) -> list[by_jacobians.Motion]:
 
 @pytest.fixture(params=[1, 2, 3])
 def case(request):
-    robot = Robot(random_tree(4, request.param, branching=0.4, prismatic=0.3))
+    robot = Robot(tree_of_bodies(4, request.param, branching=0.4, prismatic=0.3))
     q, v, a = np.random.default_rng(request.param).normal(size=(3, 4))
     return robot, motions(robot, q, v), q, v, a
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 from appell.equations import gibbs_lean, gibbs_tensor
 from appell.equations.linear import back_substitute
@@ -13,7 +14,7 @@ from appell.equations.quantities import QUANTITIES
 from appell.maths.rotation import AboutX, After, about_z, as_matrix
 from appell.maths.vector import Symmetric, Vector, Z, cross
 from appell.model.inertia import NOTHING
-from appell.model.library.random import random_inertia, random_tree
+from appell.model.library.random import random_inertia
 from appell.model.model import BASE
 
 # Sums over at most eight bodies: rounding, with room.
@@ -96,7 +97,7 @@ def test_the_moment_about_an_axis_is_the_third_component(draw):
 
 
 def test_only_the_third_moment_of_what_hangs_on_the_base_is_made():
-    model = random_tree(6, 2, branching=0.5, prismatic=0.0)
+    model = tree_of_bodies(6, 2, branching=0.5, prismatic=0.0)
     q = [0.3 * i for i in range(6)]
     R = [body.rotation(q[i]) for i, body in model.outwards()]
     s = [body.offset(q[i]) for i, body in model.outwards()]
@@ -112,7 +113,7 @@ def test_only_the_third_moment_of_what_hangs_on_the_base_is_made():
 
 
 def test_arms_and_axes_lead_from_joint_to_joint():
-    model = random_tree(7, 4, branching=0.4, prismatic=0.3)
+    model = tree_of_bodies(7, 4, branching=0.4, prismatic=0.3)
     q = [0.2 * i - 0.5 for i in range(7)]
     R = [body.rotation(q[i]) for i, body in model.outwards()]
     s = [body.offset(q[i]) for i, body in model.outwards()]
@@ -142,7 +143,7 @@ def spd(draw: np.random.Generator, paths: list[range] | tuple[tuple[int, ...], .
 
 @pytest.mark.parametrize("branching", [0.0, 0.6])
 def test_the_decomposition_multiplies_out_and_solves(branching, draw):
-    paths = random_tree(7, 3, branching=branching).ancestors
+    paths = tree_of_bodies(7, 3, branching=branching).ancestors
     D = spd(draw, paths)
     L, inverse = gibbs_tensor.cholesky(D.tolist(), paths)
     unit = np.array(L, dtype=float) + np.eye(7)
@@ -154,7 +155,7 @@ def test_the_decomposition_multiplies_out_and_solves(branching, draw):
 
 
 def test_a_body_without_mass_needs_no_centre():
-    model = random_tree(5, 3, branching=0.5)
+    model = tree_of_bodies(5, 3, branching=0.5)
     bodies = tuple(
         replace(b, inertia=NOTHING) if i in (1, 4) else b for i, b in enumerate(model.bodies)
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 import appell
 from appell.equations import gibbs_lean, gibbs_tree, lagrange_euler
 from appell.maths.homogeneous import Matrix4
 from appell.maths.vector import NIL, NULL, ZERO
-from appell.model.library.random import random_tree
 from appell.model.model import Model
 from appell.robot import Robot
 
@@ -20,7 +20,7 @@ SHAPES = [(0.0, 0.0), (0.0, 0.4), (0.5, 0.0), (0.5, 0.4), (1.0, 1.0)]  # branchi
 
 def robots(n: int) -> list[Model]:
     return [
-        random_tree(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
+        tree_of_bodies(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
         for seed, (b, p) in enumerate(SHAPES)
     ]
 
@@ -53,7 +53,7 @@ def test_added_up_the_branches_are_the_tree(n):
 
 
 def test_the_paper_s_flying_tree_is_that_of_the_whole_tree_s_equations():
-    model = ten_links()
+    model = ten_links().in_bodies
     q, v, x = states(model)
     assert_close(gibbs_tree.mass_matrix(model, q), gibbs_lean.mass_matrix(model, q))
     assert_close(
@@ -65,9 +65,9 @@ def test_the_paper_s_flying_tree_is_that_of_the_whole_tree_s_equations():
     "model",
     [
         ten_links(),
-        random_tree(6, 4, branching=0.5, rotors=True),
-        random_tree(4, 2, branching=0.5, base="free"),
-        random_tree(4, 2, branching=0.5, base="planar"),
+        tree_of_bodies(6, 4, branching=0.5, rotors=True),
+        tree_of_bodies(4, 2, branching=0.5, base="free"),
+        tree_of_bodies(4, 2, branching=0.5, base="planar"),
     ],
     ids=["ten links", "tree", "free tree", "planar tree"],
 )
@@ -86,7 +86,7 @@ def test_recorded_it_gives_what_the_default_formulation_gives(model, quantity):
 
 def test_the_ten_links_are_the_paper_s_four_branches():
     """Section 3.1.3; a link of several branches has its mass in the first."""
-    model = ten_links()
+    model = ten_links().in_bodies
     branches = gibbs_tree.branches(model, [0.0] * len(model.bodies))
     names = [[body.name for body in branch.bodies] for branch in branches]
     slides = names[0][:2]
@@ -172,7 +172,7 @@ def without_gyroscopic_term(model: Model, state: list[list[float]]) -> np.ndarra
 
 
 def test_the_gyroscopic_term_is_nothing_in_the_plane_only():
-    flat, space = ten_links(), random_tree(5, 2, branching=0.5, prismatic=0.0)
+    flat, space = ten_links().in_bodies, tree_of_bodies(5, 2, branching=0.5, prismatic=0.0)
     assert_close(
         without_gyroscopic_term(flat, states(flat)),
         gibbs_lean.inverse_dynamics(flat, *states(flat)),

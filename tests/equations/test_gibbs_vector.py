@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 import appell
 from appell.compile.count import Tally
@@ -11,7 +12,6 @@ from appell.equations import gibbs_tensor, gibbs_vector, gibbs_vector_paul
 from appell.maths.prepared import prepared
 from appell.maths.rotation import AboutX, After, about_z
 from appell.maths.vector import Vector
-from appell.model.library.random import random_tree
 from appell.model.links import far_ends
 from appell.model.model import Model
 
@@ -23,7 +23,7 @@ EQUATIONS = {"gibbs_vector": gibbs_vector, "gibbs_vector_paul": gibbs_vector_pau
 
 def robots(n: int) -> list[Model]:
     return [
-        random_tree(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
+        tree_of_bodies(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
         for seed, (b, p) in enumerate(SHAPES)
     ]
 
@@ -58,7 +58,7 @@ def test_kernels_give_the_same_as_the_default(formulation, seed):
 @pytest.mark.parametrize("equations", EQUATIONS.values(), ids=EQUATIONS)
 def test_every_joint_on_the_base_feels_all_that_it_carries(equations):
     """Bodies on the base are made apart; here they slide and turn, and bear several children."""
-    model = random_tree(7, 5, branching=1.0, prismatic=0.5)
+    model = tree_of_bodies(7, 5, branching=1.0, prismatic=0.5)
     on_base = {body.joint.kind for body in model.bodies if body.parent == -1}
     bearing = [body.parent for body in model.bodies if body.parent != -1]
     assert on_base == {"revolute", "prismatic"}
@@ -69,7 +69,7 @@ def test_every_joint_on_the_base_feels_all_that_it_carries(equations):
 
 
 def test_pauls_frames_sit_on_the_axis_of_the_next_joint():
-    links = far_ends(random_tree(5, 2, branching=0.0))
+    links = far_ends(tree_of_bodies(5, 2, branching=0.0))
     for link in links[1:]:
         assert link.z == (0, 0, 1)
         assert link.s0 == (0, 0, 0)

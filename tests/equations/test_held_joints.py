@@ -6,15 +6,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 from appell.equations.held_joints import held_joints
-from appell.model.library.random import random_tree
 from appell.robot import Robot
 
 
 @pytest.mark.parametrize("free", list(product([0, 1], repeat=3)))
 def test_what_is_held_does_not_accelerate_and_the_rest_does(free):
-    model = random_tree(3, 8, branching=0.5, prismatic=0.4, rotors=True)
+    model = tree_of_bodies(3, 8, branching=0.5, prismatic=0.4, rotors=True)
     robot = Robot(model)
     q, v, tau = np.random.default_rng(2).normal(size=(3, 3))
     a, force = (np.array(x) for x in held_joints(model, list(q), list(v), list(tau), free))

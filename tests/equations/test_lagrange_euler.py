@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 from appell.equations import composite, gibbs_tensor, lagrange_euler
 from appell.maths.homogeneous import Matrix4
-from appell.model.library.random import random_tree
 from appell.model.model import BASE, Model
 
 # Sums over at most six bodies, each a product of six 4 x 4 matrices: rounding, with room.
@@ -17,7 +17,7 @@ SHAPES = [(0.0, 0.0), (0.0, 0.4), (0.4, 0.0), (0.4, 0.4), (1.0, 1.0)]  # branchi
 
 def robots(n: int) -> list[Model]:
     return [
-        random_tree(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
+        tree_of_bodies(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
         for seed, (b, p) in enumerate(SHAPES)
     ]
 
@@ -77,7 +77,7 @@ def base_transform(model: Model, q: list[float], j: int) -> np.ndarray:
 
 
 def test_the_pseudo_inertia_holds_mass_first_and_second_moments():
-    model = random_tree(2, 7)
+    model = tree_of_bodies(2, 7)
     for body, J in zip(model.bodies, lagrange_euler.pseudo_inertias(model), strict=True):
         rows = np.array(J.rows, dtype=float)
         second, moment = rows[:3, :3], np.array(body.moment, dtype=float)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from batches import tree_of_bodies
 
 import appell
 from appell.equations import gibbs_tensor, newton_euler
 from appell.maths.vector import ZERO, Vector, cross
 from appell.model.inertia import NOTHING
-from appell.model.library.random import random_tree
 from appell.model.links import far_ends, near_ends
 from appell.model.model import Model
 
@@ -22,7 +22,7 @@ SHAPES = [(0.0, 0.0), (0.0, 0.4), (0.4, 0.0), (0.4, 0.4), (1.0, 1.0)]  # branchi
 
 def robots(n: int) -> list[Model]:
     return [
-        random_tree(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
+        tree_of_bodies(n, seed, branching=b, prismatic=p, fixed=0.3, rotors=seed % 2 == 0)
         for seed, (b, p) in enumerate(SHAPES)
     ]
 
@@ -62,7 +62,7 @@ def test_the_kernel_gives_the_same_as_the_default(seed):
 
 
 def test_a_link_without_mass_needs_no_force():
-    model = random_tree(4, 3)
+    model = tree_of_bodies(4, 3)
     bodies = [*model.bodies[:-1], replace(model.bodies[-1], inertia=NOTHING)]
     light = replace(model, bodies=tuple(bodies))
     state = states(light)
@@ -78,7 +78,7 @@ def test_the_relative_acceleration_is_that_of_a_double_cross_product():
 
 
 def test_the_hand_pulls_at_the_tips_only():
-    links = far_ends(random_tree(4, 1, branching=1.0, prismatic=0.0))
+    links = far_ends(tree_of_bodies(4, 1, branching=1.0, prismatic=0.0))
     parents = {link.parent for link in links}
     A = [link.rotation(0.0).T for link in links]
     hand = Vector(1.0, 2.0, 3.0)

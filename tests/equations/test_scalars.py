@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy
+from batches import tree_of_bodies
 
 from appell.equations import composite, composite_body, gibbs_lean, gibbs_tensor
 from appell.equations.quantities import QUANTITIES
 from appell.model.library.planar import planar_chain
-from appell.model.library.random import random_tree
 from appell.model.model import Model
 from appell.model.parameters import with_values
 from appell.robot import Robot
@@ -22,8 +22,8 @@ from appell.robot import Robot
 # A branched robot that has all a robot can have, and a chain of two joints for SymPy, whose
 # expressions grow with every body they pass.
 EVERYTHING = {"prismatic": 0.4, "fixed": 0.5, "rotors": True, "friction": True}
-MODEL = random_tree(3, 41, branching=0.5, **EVERYTHING)
-CHAIN = random_tree(2, 3, branching=0.0, **EVERYTHING)
+MODEL = tree_of_bodies(3, 41, branching=0.5, **EVERYTHING)
+CHAIN = tree_of_bodies(2, 3, branching=0.0, **EVERYTHING)
 
 # Rounding, and of single precision some digits more for the inverse of the inertia matrix.
 CLOSE = 1e-12

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
 import sympy
 
 import appell
+from appell.equations import gibbs_tensor
 from appell.equations.quantities import QUANTITIES
 from appell.model.build import Mimic, assemble
 from appell.model.library.random import random_description
@@ -60,6 +62,24 @@ def test_formulas_of_a_robot_with_turned_and_mimicking_joints_are_its_own():
     at = np.random.default_rng(1).normal(size=robot.nq)
     numbers = np.array(M.subs(dict(zip(q, at, strict=True))).evalf(), dtype=float)
     np.testing.assert_allclose(numbers, robot.mass_matrix(at), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("formulation", ["gibbs_tensor", "gibbs_lean", "gibbs_vector"])
+@pytest.mark.parametrize("name", ["turned", "mimicking", "reordered", "free"])
+def test_equations_of_bodies_refuse_coordinates_that_are_not_the_bodies(formulation, name):
+    """Called by themselves they would take one coordinate for another, and answer."""
+    robot = robots()[name]
+    equation = import_module(f"appell.equations.{formulation}").inverse_dynamics
+    states = np.random.default_rng(2).normal(size=(3, max(robot.nq, 10))).tolist()
+    with pytest.raises(appell.InputError, match=r"robot\.equation"):
+        equation(robot.model, *states)
+
+
+def test_equations_of_bodies_take_coordinates_that_are():
+    robot = appell.load("puma560")
+    q = np.random.default_rng(3).normal(size=6)
+    M = np.array(gibbs_tensor.mass_matrix(robot.model, q.tolist()), dtype=float)
+    np.testing.assert_allclose(M, robot.mass_matrix(q), rtol=0, atol=1e-12)
 
 
 def test_what_is_no_equation_is_refused():

@@ -198,3 +198,21 @@ def sloped(angle, above):
     mu = np.tan(angle - above)
     start = [0, 0, 0.05, 0, 0, 0, 1]
     return appell.simulate(body, start, until=2.0, walls=Plane((0, 0, 1)), restitution=0.0, mu=mu)
+
+
+def foot(x, y, z):
+    """A floor that is flat for x < 0 and rises beyond."""
+    return y - 0.5 * ((x + abs(x)) / 2) ** 4
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.3])
+def test_four_corners_that_a_bend_takes_apart_stay_out_of_the_wall(yaw):
+    """On the flat part any three of them hold the fourth; where the floor rises none does."""
+    cube = flyers()[5].robot
+    q = [-0.5, 0.2, 0, 0, np.sin(yaw / 2), 0, np.cos(yaw / 2)]
+    v = [0.7 * np.cos(yaw), 0, 0.7 * np.sin(yaw), 0, 0.3, 0]
+    run = appell.simulate(
+        cube, q, v, until=0.9, walls=Implicit(foot, inside=False), restitution=0.3
+    )
+    assert run.q[-1, 0] > -0.05  # two corners have come to the bend
+    assert run.residuals["penetration"] <= 1e-8

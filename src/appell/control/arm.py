@@ -6,6 +6,7 @@ from math import hypot
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from appell.equations.coordinates import in_joints
 from appell.equations.kinematics import poses, then
 from appell.equations.spherical_wrist import Arm, Planar
 from appell.errors import InputError
@@ -67,7 +68,7 @@ def _examined(model: Model, frame: str | None) -> Fitted | str:
         return "its frame is not carried by six joints of their own"
     if kinds not in ("RRRRRR", "RRPRRR"):
         return f"its joints are {kinds}, not RRRRRR or RRPRRR"
-    places = poses(model, model.spread([0.0] * model.nv, shifted=True))
+    places = in_joints(poses, model, {"q": [0.0] * model.nv})
     axes = [Line(places[i].s, places[i].z) for i in path]
     tool = then(places[tip.body], tip.R, tip.s)
     size = max(_length(line.point - axes[0].point) for line in axes) or 1.0

@@ -52,7 +52,7 @@ def in_joints(
     spread = [
         seen.spread(x, shifted=name == "q") for x, name in zip(arguments, states, strict=True)
     ]
-    return equation(seen, *spread, *rest)
+    return equation(seen.in_bodies, *spread, *rest)
 
 
 def paths(model: Model) -> Sequence[Sequence[int]]:

@@ -55,7 +55,7 @@ def conditions(model: Model, *, friction: bool = False, rotors: bool = False) ->
     has_rotors = model.rotors or rotors
     reach: dict[int, _Reach] = {}
     blocks = []
-    for i, body in list(model.outwards())[first:]:
+    for i, body in list(enumerate(model.bodies))[first:]:
         if model.free and i == first:
             felt, reach[i] = _UNIT, _everything()
         else:
@@ -82,12 +82,12 @@ def _composites(model: Model, first: int) -> dict[int, Array]:
     """For each body, the ten numbers of its composite inertia, as a matrix of all parameters."""
     links = len(model.links)
     behind = {}
-    for i, body in list(model.outwards())[first:]:
+    for i, body in list(enumerate(model.bodies))[first:]:
         frame = model.frame(body.name)
         behind[i] = np.zeros((10, 10 * links))
         k = 10 * (i - first)
         behind[i][:, k : k + 10] = _moving(frame.R, frame.s)
-    for i, body in list(model.inwards())[:links]:
+    for i, body in list(reversed(list(enumerate(model.bodies))))[:links]:
         if body.parent != BASE and i > first:
             behind[body.parent] = behind[body.parent] + _moving(body.R0, body.s0) @ behind[i]
     return behind

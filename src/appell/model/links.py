@@ -75,7 +75,7 @@ def near_ends(model: Model) -> list[Link]:
 def far_ends(model: Model) -> list[Link]:
     """Paul's frames; the base's stays where it is."""
     following: dict[int, int] = {}  # which joint comes next to a body
-    for i, body in model.outwards():
+    for i, body in enumerate(model.bodies):
         if body.parent != BASE:
             following.setdefault(body.parent, i)
     ends = {i: (model.bodies[k].R0, model.bodies[k].s0) for i, k in following.items()}

@@ -8,7 +8,7 @@ to this form when they are built. Numbers are SI; all of it is frozen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Literal, TypeVar, get_args
@@ -133,7 +133,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Model:
-    """A fixed-base tree of bodies; a parent stands before its children."""
+    """A tree of bodies; a parent stands before its children. Coordinates and speeds are the
+    robot's; equations of bodies want them spread to the bodies' joints."""
 
     name: str
     bodies: tuple[Body, ...]
@@ -143,6 +144,7 @@ class Model:
     tip: str | None = None
     free: bool = False  # whether the first six bodies are one free joint's: see equations.free
     points: tuple[str, ...] = ()  # frames whose origins can touch a wall; all of them if none
+    spread_out: bool = False  # whether states have been spread to the bodies' joints: see spread
 
     @property
     def nv(self) -> int:
@@ -180,13 +182,31 @@ class Model:
         """Whether a joint's rotor has inertia."""
         return any(b.joint.rotor != 0 for b in self.bodies)
 
+    @cached_property
+    def body_by_body(self) -> bool:
+        """Whether the i-th coordinate is the position of the i-th body's joint."""
+        plain = all(b.coordinate == i and b.shift == 0 for i, b in enumerate(self.bodies))
+        return plain and not self.mimics and not self.free
+
+    @cached_property
+    def in_bodies(self) -> Model:
+        """The same model for equations of bodies: q are the positions of the bodies' joints."""
+        return replace(self, spread_out=True)
+
     def outwards(self) -> Iterator[tuple[int, Body]]:
-        """Bodies from the base to the tips."""
+        """Bodies from the base to the tips, for equations of bodies."""
+        if not (self.spread_out or self.body_by_body):
+            raise InputError(
+                f"'{self.name}': the coordinates are not the positions of the bodies' joints one "
+                "by one (a free base, or joints that are turned, mimic or stand in another order), "
+                "so an equation of bodies would take one for another; ask "
+                "robot.equation(quantity, formulation), which takes the robot's coordinates."
+            )
         return iter(enumerate(self.bodies))
 
     def inwards(self) -> Iterator[tuple[int, Body]]:
-        """Bodies from the tips to the base."""
-        return reversed(tuple(enumerate(self.bodies)))
+        """Bodies from the tips to the base, for equations of bodies."""
+        return reversed(tuple(self.outwards()))
 
     @property
     def depth(self) -> int:
@@ -197,7 +217,7 @@ class Model:
     def ancestors(self) -> tuple[tuple[int, ...], ...]:
         """For each body, itself and its ancestors, from the base outwards."""
         paths: list[tuple[int, ...]] = []
-        for i, body in self.outwards():
+        for i, body in enumerate(self.bodies):
             paths.append((*(paths[body.parent] if body.parent != BASE else ()), i))
         return tuple(paths)
 

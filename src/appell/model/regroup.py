@@ -25,7 +25,7 @@ from appell.model.model import BASE, Body, Model
 def regrouped(model: Model) -> Model:
     """A model with the same inverse and forward dynamics and the most zeros."""
     inertias = [with_sizes(body.inertia) for body in model.bodies]
-    for i, body in model.inwards():
+    for i, body in reversed(list(enumerate(model.bodies))):
         # What was summed here counts anew: sizes that went along a chain would grow at every turn.
         inertias[i] = with_sizes(rounded(inertias[i]))
         idle = _indifferent(body, inertias[i])

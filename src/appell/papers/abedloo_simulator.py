@@ -23,6 +23,7 @@ from scipy.spatial.transform import Rotation
 
 from appell.compile.kernel import Kernel
 from appell.compile.record import record
+from appell.equations.coordinates import in_joints
 from appell.equations.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector, cross
@@ -91,7 +92,7 @@ def constraints(wrist: Wrist, model: Model, s: Sequence[Scalar]) -> tuple[list[S
     """v . e = 0 for limbs 2 and 3, where v is the last axis of the second link, and e are two of
     the platform's axes at right angles to it. The rate of v . e is (v x e) . (the second link's
     angular velocity minus the platform's)."""
-    at = poses(model, model.spread(s, shifted=True))
+    at = in_joints(poses, model, {"q": s})
     platform = model.frame("platform")
     error: list[Scalar] = []
     A: Rows = []

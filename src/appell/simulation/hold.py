@@ -143,7 +143,7 @@ class Holder:
         X = np.linalg.solve(self.mass_matrix(q), columns)
         A, b = rows @ X, -(rows @ a + bias)
         if modes.guess is None:
-            f = np.linalg.solve(A, b)
+            f = _solved(A, b)
         else:
             f = modes.guess + np.linalg.lstsq(A, b - A @ modes.guess, rcond=1e-7)[0]
         n, s = len(modes.closed), len(modes.stuck)
@@ -259,6 +259,15 @@ class Holder:
         P = c.P[points].reshape(-1, len(M))
         ways = (np.linalg.solve(L, P.T) ** 2).sum(axis=0).reshape(-1, 3).sum(axis=1)
         return (points >= 0) & (along < _EDGE**2 * ways)
+
+
+def _solved(A: Array, b: Array) -> Array:
+    """The forces of contacts, the smallest ones where some contact can be moved by no force, as a
+    point on the axis about which its body turns."""
+    try:
+        return np.linalg.solve(A, b)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(A, b, rcond=1e-11)[0]
 
 
 def _direction(normal: Array, velocity: Array, d: Array) -> Array:
