@@ -18,6 +18,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.integrate import DOP853
 
 from benchmarks.exported import stepping
 from benchmarks.measure import spread
@@ -43,7 +44,7 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     appell.set_threads(1)
-    for jobs in ([_flight()], *_closed(), *_control(), *_identify(rounds < 3)):
+    for jobs in ([_flight()], _steps(), *_closed(), *_control(), *_identify(rounds < 3)):
         taken: list[list[float]] = [[] for _ in jobs]
         for job in jobs:
             job.run()  # compiles
@@ -82,6 +83,45 @@ def _flight() -> Job:
     change = np.abs(run.energy - run.energy[0]).max()
     note = f"1.5 s with {len(run.impacts)} impacts; energy kept to {change:.0e} J"
     return Job("simulation of the ten-link tree (Shafei 2018)", job, 1, note)
+
+
+def _steps() -> list[Job]:
+    """What the own stepper is for: the same steps by SciPy's class, with the same right-hand side.
+    Both make the polynomial of each step, as a simulation needs it."""
+    import appell
+    from appell.simulation.flow import flow
+    from appell.simulation.path import NODES
+    from appell.simulation.stepper import steps
+
+    puma, tau = appell.load("puma560"), np.zeros(6)
+    motion, begin, end = flow(puma.model), np.append(np.full(6, 0.3), np.zeros(6)), 2.0
+    accuracy = {"rtol": 3e-13, "atol": 1e-13}
+
+    def rate(t: float, y: Any) -> Any:
+        return motion(y[:6], y[6:], tau)
+
+    def ours() -> list[Any]:
+        stepper, pieces = steps("DOP853", rate, 0.0, begin, end, **accuracy), []
+        while stepper.t < end:
+            stepper.step()
+            pieces.append(stepper.piece().y)
+        return pieces
+
+    def theirs() -> list[Any]:
+        solver, pieces = DOP853(rate, 0.0, begin, end, **accuracy), []
+        while solver.status == "running":
+            solver.step()
+            times = solver.t_old + (solver.t - solver.t_old) * NODES
+            pieces.append(solver.dense_output()(times).T)
+        return pieces
+
+    count = len(ours())
+    if not np.allclose(ours()[-1], theirs()[-1], rtol=0, atol=1e-9):
+        raise RuntimeError("SciPy's DOP853 leads elsewhere than ours")
+    return [
+        Job("DOP853 of the falling PUMA", ours, count, "a step, with its polynomial"),
+        Job("the same by SciPy's class", theirs, count, "a step, the same to rounding"),
+    ]
 
 
 def _closed() -> Iterator[list[Job]]:

@@ -52,10 +52,13 @@ CHOSEN = (
     "tests/simulation/test_physics.py",
     "tests/simulation/test_impacts.py",
     "tests/simulation/test_certainty.py",
+    "tests/simulation/test_joint_friction.py",
+    "tests/simulation/test_stepper.py",
     "tests/identify/test_base_parameters.py",
     "tests/identify/test_estimators.py",
     "tests/control/test_closed_loop.py",
     "tests/control/test_friction.py",
+    "tests/compile/test_exponential.py",
     "tests/compile/test_trigonometry.py",
     "tests/compile/test_threads.py",
 )

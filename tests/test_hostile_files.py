@@ -137,6 +137,52 @@ DAMAGE = {
 }
 
 
+CLOSED_DAMAGE = {
+    "no independent joints": facts(independent=None),
+    "other independent joints": facts(independent=[7]),
+    "too many independent joints": facts(independent=[0, 1]),
+    "independent joints that are no numbers": facts(independent=["crank"]),
+    "independent joints that are a number": facts(independent=1),
+    "choices of numbers": facts(choices=[1]),
+    "no speeds": lambda a: {"speeds": None},
+    "speeds of other joints": lambda a: {"speeds": a["speeds"][:, :2]},
+    "fewer openings": lambda a: {"opening": a["opening"][:-1]},
+    "an opening that is no number": lambda a: {"opening": np.full(len(a["t"]), np.nan)},
+}
+
+
+@pytest.fixture(scope="module")
+def saved_closed(tmp_path_factory):
+    """The arrays of a run of a closed robot."""
+    robot = appell.load("four_bar")
+    run = appell.simulate(robot, robot.assemble(), [1.0], until=0.1)
+    with np.load(run.save(tmp_path_factory.mktemp("run") / "run")) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("change", CLOSED_DAMAGE.values(), ids=CLOSED_DAMAGE)
+def test_a_run_of_a_closed_robot_whose_arrays_do_not_go_together_is_refused(
+    tmp_path, saved_closed, change
+):
+    arrays = {name: x for name, x in (saved_closed | change(saved_closed)).items() if x is not None}
+    np.savez_compressed(tmp_path / "run.npz", **arrays)
+    refused(load_run, tmp_path / "run.npz", says=r"run\.npz: .*run\.save wrote")
+
+
+def test_files_of_earlier_versions_are_read_or_refused(tmp_path, saved, saved_closed):
+    """Runs had neither joints' kinds nor what closed robots have; those of closed robots were
+    arrays alone, without the motion between their instants."""
+    path, told = tmp_path / "run.npz", json.loads(str(saved["facts"]))
+    older = {name: told[name] for name in ("impacts", "contacts", "residuals", "stopped")}
+    np.savez_compressed(path, **saved | {"facts": np.array(json.dumps(older))})
+    run = load_run(path)
+    np.testing.assert_array_equal(run.q, saved["q"])
+    assert (run.speeds, run.independent, run.desired, run.choices) == (None, None, None, [])
+    names = ("t", "q", "v", "speeds", "tau", "kinetic", "potential", "opening")
+    np.savez_compressed(path, **{name: saved_closed[name] for name in names})
+    refused(load_run, path, says="expected a file that run.save wrote .*reactions")
+
+
 @pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
 def test_a_run_whose_arrays_do_not_go_together_is_refused(tmp_path, saved, change):
     arrays = {name: x for name, x in (saved | change(saved)).items() if x is not None}

@@ -72,7 +72,7 @@ def placement(body: Any) -> tuple[Array, Array]:
     from appell.model.build import as_array
 
     R, s = as_array(body.R0), np.array(body.s0, dtype=float)
-    if not body.revolute:
+    if not body.rho:
         return R, s + R[:, 2] * body.shift
     cos, sin = np.cos(body.shift), np.sin(body.shift)
     return R @ [[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]], s

@@ -61,7 +61,7 @@ def _tree(model: Any) -> tuple[Any, dict[int, int]]:
             joint, place = pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity()
             at[i] = robot.addJoint(0, joint, place, "root")
         else:
-            joint = pinocchio.JointModelRZ() if body.revolute else pinocchio.JointModelPZ()
+            joint = pinocchio.JointModelRZ() if body.rho else pinocchio.JointModelPZ()
             place = _se3(body.rotation(body.shift), body.offset(body.shift))
             at[i] = robot.addJoint(at[body.parent], joint, place, body.joint.name)
         robot.appendBodyToJoint(at[i], _inertia(body.inertia), pinocchio.SE3.Identity())

@@ -90,7 +90,7 @@ def _body(model: Any, i: int) -> str:
     about_origin = np.array([[*row] for row in body.tensor.tensor], dtype=float)
     about_com = about_origin - m * (c @ c * np.eye(3) - np.outer(c, c))
     six = about_com[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-    kind = "hinge" if body.revolute else "slide"
+    kind = "hinge" if body.rho else "slide"
     return (
         f'<body pos="{_text(s)}" xyaxes="{_text(R[:, 0])} {_text(R[:, 1])}">'
         f'<joint type="{kind}" axis="0 0 1" armature="{float(body.joint.reflected)!r}"/>'

@@ -39,7 +39,7 @@ class Pinocchio:
         theirs = pin.Model()
         theirs.gravity = pin.Motion(np.array(model.gravity, dtype=float), np.zeros(3))
         for body in model.bodies:
-            joint = pin.JointModelRZ() if body.revolute else pin.JointModelPZ()
+            joint = pin.JointModelRZ() if body.rho else pin.JointModelPZ()
             place = pin.SE3(*placement(body))
             number = theirs.addJoint(body.parent + 1, joint, place, body.joint.name)
             parameters = np.array(body.inertia.parameters, dtype=float)

@@ -7,13 +7,16 @@ tau = robot.inverse_dynamics(q, v, a)
 from __future__ import annotations
 
 from importlib import import_module
+from time import time
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+_imported = time()  # source that is changed later is not what this process runs
 
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
     "Robot": "appell.robot",
+    "SphericalRobot": "appell.parallel.spherical",
     "close": "appell.constraints.close",
     "load": "appell.library",
     "set_threads": "appell.compile.threads",
@@ -26,8 +29,9 @@ _HOMES = {
 _MODULES = ("constraints", "control", "export", "identify", "papers", "simulation", "walls")
 
 __all__ = [
-    "AppellError", "InputError", "ModelError", "Robot", "close", "constraints", "control", "export",
-    "identify", "load", "papers", "set_threads", "simulate", "simulation", "walls",
+    "AppellError", "InputError", "ModelError", "Robot", "SphericalRobot", "close", "constraints",
+    "control", "export", "identify", "load", "papers", "set_threads", "simulate", "simulation",
+    "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from appell.constraints.close import close
     from appell.errors import AppellError, InputError, ModelError
     from appell.library import load
+    from appell.parallel.spherical import SphericalRobot
     from appell.robot import Robot
     from appell.simulation.simulate import simulate
 

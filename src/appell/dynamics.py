@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,31 +12,37 @@ import numpy.typing as npt
 
 from appell.equations.quantities import regressor_named
 from appell.errors import InputError
+from appell.model import configuration
 from appell.model.build import gravity_field
-from appell.model.model import Model
-from appell.model.wrist import Wrist
-from appell.recipe import COMPILING
+from appell.model.configuration import Configurations
+from appell.model.parameters import groups, names
+from appell.recipe import compiled, equation_of, recipe_for, recorded, shapes
+from appell.system import System, formulation_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from appell.compile.count import Operations
     from appell.compile.kernel import Kernel
+    from appell.selfcheck import Check
 
 Array = npt.NDArray[np.floating[Any]]
 Numbers = npt.ArrayLike
 
 
-class Dynamics(ABC):
-    """A model and the kernels that answer for it, each compiled when it is first used.
+class Dynamics(Configurations):
+    """A system and the kernels that answer for it, each compiled when it is first used.
 
-    A robot says by ``kernel`` which equation answers a quantity. Arguments, results and units
-    are those of :class:`~appell.robot.Robot`.
+    Arguments are arrays whose last axis counts coordinates, speeds or actuators; leading axes are
+    batches and broadcast as in NumPy. Results are float64, or float32 where all arguments are.
+    Units are SI and radians. ``qd`` and ``qdd`` are accepted as names for v and a. An equation is
+    compiled when it is first used, and kept in the user's cache.
     """
 
-    model: Model | Wrist
+    model: Any
 
-    def __init__(self, model: Model | Wrist) -> None:
-        self.model = model
+    def __init__(self, model: Any, system: System) -> None:
+        self.model, self.system = model, system
         self._kernels: dict[Hashable, Kernel] = {}
         self._asked: dict[tuple[str, str], Kernel] = {}  # the default ones, by name and dtype
         self._singles: dict[str, Callable[..., Any]] = {}
@@ -47,17 +52,37 @@ class Dynamics(ABC):
 
     @property
     def name(self) -> str:
-        return self.model.name
+        return self.system.name
 
     @property
     def nq(self) -> int:
         """How many coordinates."""
-        return self.model.nq
+        return self.system.size("q")
 
     @property
     def nv(self) -> int:
         """How many speeds."""
-        return self.model.nv
+        return self.system.size("n")
+
+    @property
+    def joint_kinds(self) -> tuple[str, ...]:
+        """The kind of each of the model's joints; coordinates that are no joints' are angles."""
+        return ("revolute",) * self.nv
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints, or whatever else the coordinates are."""
+        raise NotImplementedError
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """What has the speeds v, in order."""
+        return self.joint_names
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """What has the forces tau, in order."""
+        return self.joint_names
 
     def with_gravity(self, gravity: Sequence[float]) -> Self:
         """The same robot in another field of gravity, m/s^2 in the base's axes."""
@@ -194,22 +219,111 @@ class Dynamics(ABC):
 
     # Its equations
 
-    @abstractmethod
     def kernel(
         self,
         quantity: str,
         *,
         formulation: str | None = None,
         dtype: npt.DTypeLike = "float64",
+        target: str = "cpu",
         frame: str | None = None,
+        parameters: Sequence[str] | str | bool = (),
+        wrt: Sequence[str] | str = (),
+        regroup: bool = True,
     ) -> Kernel:
-        """A quantity's compiled equation."""
+        """A quantity's compiled equation, which refuses nothing.
 
-    def _made_once(self, recipe: Hashable, make: Callable[[], Kernel]) -> Kernel:
-        with COMPILING:
-            if recipe not in self._kernels:
-                self._kernels[recipe] = make()
-            return self._kernels[recipe]
+        ``formulation`` chooses among its equations; ``parameters`` makes groups of the robot's
+        numbers inputs ("mass", "com", "inertia", "geometry", "gravity", or True for all), whose
+        own values are ``kernel.defaults``; ``wrt`` differentiates by inputs. Inertial parameters
+        are regrouped to the fewest that give the same dynamics; ``regroup=False`` takes them as
+        they are given, as do kernels with parameters.
+        """
+        if target != "cpu":
+            raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
+        kind = float_kind(dtype)
+        by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
+        recipe = recipe_for(
+            self.system, quantity, formulation, frame, groups(parameters), by, regroup
+        )
+        key = recipe, kind
+        if key not in self._kernels:  # two threads may make it twice, from the same code
+            self._kernels[key] = compiled(self.system, recipe, kind)
+        return self._kernels[key]
+
+    def equation(
+        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
+    ) -> Callable[..., Any]:
+        """A quantity's equation as it is written, uncompiled, for scalars of any kind.
+
+        The function takes a sequence of scalars for each input of the quantity, in the robot's
+        coordinates: floats, arrays (a batch), SymPy or CasADi symbols. It gives a number, a list,
+        or a list of lists. (The functions of ``appell.equations`` themselves take the positions of
+        the bodies' joints, which are others where frames are turned, joints mimic others or stand
+        in another order, or the base is free.)
+        """
+        recipe = recipe_for(self.system, quantity, formulation, frame, regroup=False)
+        sizes = {x: size for x, (size,) in shapes(self.system, recipe)[0].items()}
+        equation = equation_of(self.system, recipe)
+
+        def of_scalars(*states: Any) -> Any:
+            if [len(x) for x in states] != [*sizes.values()]:
+                given = ", ".join(str(len(x)) for x in states) or "nothing"
+                wanted = ", ".join(f"{name} of {n}" for name, n in sizes.items())
+                raise InputError(f"{quantity} of '{self.name}': expected {wanted}; got {given}.")
+            return equation(*states)
+
+        return of_scalars
+
+    def default_formulation(self, quantity: str) -> str:
+        """The equation that computes a quantity fastest for this robot."""
+        return formulation_of(self.system, quantity, None)
+
+    def operations(
+        self,
+        quantity: str,
+        *,
+        formulation: str | None = None,
+        frame: str | None = None,
+        regroup: bool = True,
+    ) -> Operations:
+        """How many multiplications, additions, ... one evaluation takes; ``regroup=False`` counts
+        with the inertial parameters as they are given."""
+        from appell.compile.count import count
+
+        recipe = recipe_for(self.system, quantity, formulation, frame, regroup=regroup)
+        return count(recorded(self.system, recipe))
+
+    def selfcheck(self, states: int = 100, seed: int = 0) -> list[Check]:
+        """Check compiled kernels against the equations on floats and against laws of physics."""
+        from appell.selfcheck import selfcheck
+
+        return selfcheck(self, states, seed)
+
+    @property
+    def parameters(self) -> Array:
+        """Per moving body m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz: tau = Y @ parameters."""
+        raise NotImplementedError
+
+    # What its self-check asks for; robots that are no trees answer otherwise
+
+    def states_to_check(self, count: int, draw: np.random.Generator) -> tuple[Array, Array, Array]:
+        """States q, v and a at which laws are checked."""
+        q = configuration.random(self.model, draw, (count,), limited=False)
+        v, a = draw.uniform(-np.pi, np.pi, (2, count, self.nv))
+        return q, v, a
+
+    def displaced(self, q: Array, d: Array) -> Array:
+        """Coordinates (..., nq) after a small displacement d (..., nv)."""
+        return configuration.integrate(self.model, q, d)
+
+    def driven(self, q: Array, tau: Array) -> Array:
+        """The forces on the speeds (..., nv) that the actuators' forces tau give."""
+        return tau
+
+    def own_laws(self, q: Array, v: Array, tau: Array, a: Array) -> list[Check]:
+        """Laws of this kind of robot only, at states where forces tau give accelerations a."""
+        return []
 
     def _default(self, quantity: str, dtype: str) -> Kernel:
         """The kernel behind the method of that name."""
@@ -220,7 +334,7 @@ class Dynamics(ABC):
         return regressor_named(friction, rotors)
 
     def _with_model(self, model: Any) -> Self:
-        return type(self)(model)
+        return type(self)(model)  # type: ignore[call-arg]  # a robot is made from its model
 
     def _evaluate(
         self,

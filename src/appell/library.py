@@ -8,21 +8,56 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from appell.dynamics import Dynamics
 from appell.errors import ModelError, nearest
-from appell.model.library import ROBOTS, WRISTS
+from appell.model.library import ROBOTS, SPHERICAL
 from appell.robot import Robot
 
 if TYPE_CHECKING:
-    from appell.parallel import AgileWrist
+    from appell.parallel import SphericalRobot
 
 Made = TypeVar("Made")
+Makers = Mapping[str, Callable[..., Any]]
+
+
+def _trees() -> tuple[Makers, Callable[[Any], Dynamics]]:
+    return ROBOTS, Robot
+
+
+def _spherical() -> tuple[Makers, Callable[[Any], Dynamics]]:
+    from appell.parallel import SphericalRobot
+
+    return SPHERICAL, SphericalRobot
+
+
+def _closed() -> tuple[Makers, Callable[[Any], Dynamics]]:
+    from appell.constraints.library import CLOSED
+
+    return CLOSED, _as_it_is
+
+
+def _as_it_is(robot: Dynamics) -> Dynamics:
+    return robot
+
+
+# What each kind of robot's numbers are made by, and what makes a robot of them; a kind is imported
+# only when none before it has the name.
+_KINDS = (_trees, _spherical, _closed)
+
+
+def makers() -> dict[str, Callable[..., Any]]:
+    """What makes each robot of the library, by name."""
+    return {name: make for kind in _KINDS for name, make in kind()[0].items()}
 
 
 @overload
-def load(robot: Literal["agile_wrist"], **options: Any) -> AgileWrist: ...
+def load(
+    robot: Literal["agile_wrist", "agile_eye", "spherical_five_bar", "redundant_wrist"],
+    **options: Any,
+) -> SphericalRobot: ...
 @overload
 def load(robot: str | os.PathLike[str], **options: Any) -> Robot: ...
-def load(robot: str | os.PathLike[str], **options: Any) -> Robot | AgileWrist:
+def load(robot: str | os.PathLike[str], **options: Any) -> Any:
     """A robot by its name in the library (``appell list`` shows them) or by the path of its
     .urdf file. ``options`` go to the library's function or the file's reader; ``loops`` names a
     file beside the .urdf that closes it: see :mod:`appell.constraints.side_file`."""
@@ -32,16 +67,10 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Robot | AgileWrist:
         raise ModelError(
             f"load({robot!r}): expected the name of a robot or the path of its .urdf file."
         ) from None
-    if name in ROBOTS:
-        return Robot(_called(name, ROBOTS[name], (), options))
-    if name in WRISTS:
-        from appell.parallel import AgileWrist
-
-        return AgileWrist(_called(name, WRISTS[name], (), options))
-    from appell.constraints.library import CLOSED
-
-    if name in CLOSED:
-        return _called(name, CLOSED[name], (), options)
+    for kind in _KINDS:
+        known, robot_of = kind()
+        if name in known:
+            return robot_of(_called(name, known[name], (), options))
     suffix = Path(name).suffix.lower()
     if suffix == ".urdf":
         from appell.model.urdf import read_urdf
@@ -55,11 +84,12 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Robot | AgileWrist:
         return close_by_file(tree, loops)
     if suffix:
         raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
-    near = nearest(name.lower(), [*ROBOTS, *WRISTS, *CLOSED])
+    names = makers()
+    near = nearest(name.lower(), [*names])
     hint = f" Did you mean '{near}'?" if near else ""
     raise ModelError(
-        f"no robot '{name}' in the library ({', '.join([*ROBOTS, *WRISTS, *CLOSED])}), and it is "
-        f"no path of a .urdf file.{hint}"
+        f"no robot '{name}' in the library ({', '.join(names)}), and it is no path of a .urdf "
+        f"file.{hint}"
     )
 
 

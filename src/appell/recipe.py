@@ -1,16 +1,14 @@
-"""From a model to a kernel: which equation, in which form, of which numbers."""
+"""From a system to a kernel: which equation, in which form, of which numbers."""
 
 from __future__ import annotations
 
-import os
-from threading import RLock
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity
+from appell.compile.make import kernel_of
 from appell.errors import InputError, ModelError
-from appell.model.model import Model
-from appell.model.parameters import inertial_parameters, values, with_values
-from appell.model.regroup import regrouped
+from appell.system import System, formulation_of, quantity_of
 
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
@@ -18,108 +16,114 @@ if TYPE_CHECKING:
 
 Shapes = dict[str, tuple[int, ...]]
 
-# No thread compiles while the process forks, so a child finds this lock, and LLVM's, free.
-COMPILING = RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=COMPILING.acquire,
-        after_in_parent=COMPILING.release,
-        after_in_child=COMPILING.release,
-    )
-
 
 class Recipe(NamedTuple):
-    """What a kernel is compiled from, besides the model."""
+    """What a kernel is compiled from, besides the system."""
 
     quantity: str
     formulation: str
-    frame: str | None
-    parameters: tuple[str, ...]
-    wrt: tuple[str, ...]
-    regroup: bool
+    frame: str | None = None
+    parameters: tuple[str, ...] = ()
+    wrt: tuple[str, ...] = ()
+    regroup: bool = True
 
 
-def quantity_named(name: str) -> Quantity:
-    try:
-        return QUANTITIES[name]
-    except (KeyError, TypeError):
-        raise InputError(f"no quantity {name!r}; there are {', '.join(QUANTITIES)}.") from None
+def recipe_for(
+    system: System,
+    quantity: str,
+    formulation: str | None = None,
+    frame: str | None = None,
+    parameters: tuple[str, ...] = (),
+    wrt: tuple[str, ...] = (),
+    regroup: bool = True,
+) -> Recipe:
+    """The recipe with the defaults filled in; refused if there is none such. The derivatives of a
+    quantity that has no equation for them are those by all of its inputs."""
+    plain = str(quantity).removesuffix("_derivatives")
+    if str(quantity) not in system.quantities and plain in system.quantities:
+        quantity, wrt = plain, (*system.quantities[plain].inputs, *wrt)
+    asked = quantity_of(system, quantity)
+    system.refuse(quantity)
+    if asked.frame:
+        system.frame(frame)
+    elif frame is not None:
+        raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
+    which = formulation_of(system, quantity, formulation)
+    return Recipe(quantity, which, frame, parameters, wrt, regroup and not parameters)
 
 
-def formulation_named(quantity: str, name: str | None, model: Model) -> str:
-    """The one that is asked for, or else the fastest for the model."""
-    asked = quantity_named(quantity)
-    if name is None:
-        return asked.default(model)
-    if not isinstance(name, str) or name not in asked.formulations:
-        raise InputError(
-            f"{quantity} has no formulation {name!r}; it has {', '.join(asked.formulations)}."
-        )
-    return name
-
-
-def compiled(model: Model, recipe: Recipe, dtype: str) -> Kernel:
+def compiled(system: System, recipe: Recipe, dtype: str) -> Kernel:
     """The kernel, from the cache or made anew."""
-    from appell.compile.kernel import Kernel
-
-    inputs, outputs = _shapes(model, recipe)
-    return Kernel(
+    return kernel_of(
         recipe.quantity,
-        lambda: recorded(model, recipe),
-        inputs,
-        outputs,
+        equation_of(system, recipe),
+        *shapes(system, recipe),
+        wrt=recipe.wrt,
+        along=_along(system, recipe),
         dtype=dtype,
-        identity=(model, recipe),
-        defaults={group: values(model, group) for group in recipe.parameters},
-        origin=(compiled, (model, recipe, dtype)),
-        doc=f"{recipe.quantity} of {model.name} by {recipe.formulation}",
+        defaults={group: system.values(group) for group in recipe.parameters},
+        origin=(compiled, (system, recipe, dtype)),
+        doc=f"{recipe.quantity} of {system.name} by {recipe.formulation}",
     )
 
 
-def recorded(model: Model, recipe: Recipe) -> Tape:
+def recorded(system: System, recipe: Recipe) -> Tape:
     """The equation's tape."""
     from appell.compile.record import record
 
-    asked = quantity_named(recipe.quantity)
-    equation = asked.formulations[recipe.formulation]
-    base = regrouped(model) if recipe.regroup and recipe.formulation in asked.regroup else model
-    n = len(asked.inputs)
+    along = _along(system, recipe)
+    return record(equation_of(system, recipe), *shapes(system, recipe), recipe.wrt, along)
 
-    def of_state(*arguments: Any) -> Any:
-        given = dict(zip(recipe.parameters, arguments[n:], strict=True))
-        of = with_values(base, given) if given else base
-        extra = (of.frame(recipe.frame),) if asked.frame else ()
-        return equation(of, *arguments[:n], *extra)
 
-    inputs, outputs = _shapes(model, recipe)
+def equation_of(system: System, recipe: Recipe) -> Callable[..., Any]:
+    """The equation as a function of its inputs and of the parameters among them."""
+    asked = system.quantities[recipe.quantity]
+    regroup = recipe.regroup and recipe.formulation in asked.regroup
+    return partial(
+        _evaluated, system, recipe, asked.formulations[recipe.formulation], regroup, asked.frame
+    )
+
+
+def _evaluated(
+    system: System,
+    recipe: Recipe,
+    equation: Callable[..., Any],
+    regroup: bool,
+    frame: bool,
+    *arguments: Any,
+) -> Any:
+    n = len(arguments) - len(recipe.parameters)
+    given = dict(zip(recipe.parameters, arguments[n:], strict=True))
+    subject = system.subject(given, regroup)
+    extra = (subject.frame(recipe.frame),) if frame else ()
     try:
-        return record(of_state, inputs, outputs, recipe.wrt)
+        return equation(subject, *arguments[:n], *extra)
     except ZeroDivisionError:
-        raise ModelError(
-            f"{recipe.quantity} of '{model.name}': joint {', '.join(_idle(model))} feels no "
-            "inertia, so no acceleration follows from its force; give its link a mass, or its "
-            "rotor inertia."
-        ) from None
+        raise ModelError(f"{recipe.quantity} of '{system.name}': {system.idle()}.") from None
 
 
-def _idle(model: Model) -> list[str]:
-    """Joints that move no inertia."""
-    anywhere = [0.1 * (i + 1) for i in range(model.nq)]
-    M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, anywhere)
-    return [joint.name for i, joint in enumerate(model.joints) if M[i][i] == 0]
+def _along(system: System, recipe: Recipe) -> dict[str, Any] | None:
+    """Along which directions derivatives by q are taken, if not along each coordinate."""
+    if system.tangent is None or "q" not in recipe.wrt:
+        return None
+    return {"q": partial(_tangent, system, recipe)}
 
 
-def _shapes(model: Model, recipe: Recipe) -> tuple[Shapes, Shapes]:
-    """Of the inputs and the outputs."""
-    asked = quantity_named(recipe.quantity)
-    sizes = {"n": model.nv, "q": model.nq, "p": len(inertial_parameters(model))}
-    if recipe.quantity in REGRESSORS:
-        columns = REGRESSORS[recipe.quantity]
-        sizes[recipe.quantity] = len(inertial_parameters(model, **columns))
-    inputs: Shapes = {x: (model.nq if x == "q" else model.nv,) for x in asked.inputs}
-    inputs |= {group: values(model, group).shape for group in recipe.parameters}
-    outputs = {
-        name: tuple(sizes[k] if isinstance(k, str) else k for k in axes)
-        for name, axes in asked.outputs.items()
-    }
-    return inputs, outputs
+def _tangent(system: System, recipe: Recipe, q: Any, *others: Any) -> Any:
+    n = len(others) - len(recipe.parameters)
+    given = dict(zip(recipe.parameters, others[n:], strict=True))
+    assert system.tangent is not None
+    return system.tangent(system.subject(given, False), q)
+
+
+def shapes(system: System, recipe: Recipe) -> tuple[Shapes, Shapes]:
+    """The shapes of the inputs and the outputs; inputs that would be empty are left out."""
+    asked = system.quantities[recipe.quantity]
+
+    def shape(axes: tuple[int | str, ...]) -> tuple[int, ...]:
+        return tuple(system.size(k) if isinstance(k, str) else k for k in axes)
+
+    inputs = {x: shape(axes) for x, axes in asked.inputs.items()}
+    inputs = {x: size for x, size in inputs.items() if 0 not in size}
+    inputs |= {group: system.values(group).shape for group in recipe.parameters}
+    return inputs, {name: shape(axes) for name, axes in asked.outputs.items()}

@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 
-from appell.dynamics import Array, Dynamics, Numbers, float_kind, kind_of, one_of
+from appell.dynamics import Array, Dynamics, Numbers, kind_of, one_of
 from appell.errors import InputError
 from appell.model.build import attach
 from appell.model.dh import from_dh, link_inertia
 from appell.model.model import Model
-from appell.model.parameters import (
-    groups,
-    inertial_parameters,
-    names,
-    parameter_names,
-    with_parameters,
-)
-from appell.recipe import Recipe, compiled, formulation_named, quantity_named, recorded
+from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
+from appell.system import Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from appell.compile.count import Operations
-    from appell.compile.kernel import Kernel
 
-__all__ = ["Array", "Numbers", "Robot"]
+__all__ = ["Array", "Numbers", "Robot", "is_tree"]
+
+
+def is_tree(robot: Any) -> TypeGuard[Robot]:
+    """Whether something is a robot of joints in a tree, without loops."""
+    return isinstance(getattr(robot, "system", None), Tree)
 
 
 class Robot(Dynamics):
-    """A robot that answers for its dynamics: M a + C v + g = tau.
-
-    Arguments are arrays whose last axis counts the joints; leading axes are batches and
-    broadcast as in NumPy. Results are float64, or float32 where all arguments are. Units
-    are SI and radians. ``qd`` and ``qdd`` are accepted as names for v and a. An equation is
-    compiled when it is first used, and kept in the user's cache.
-    """
+    """A tree of bodies that answers for its dynamics: M a + C v + g = tau."""
 
     model: Model
 
@@ -49,7 +39,7 @@ class Robot(Dynamics):
             raise InputError(
                 f"Robot({model!r}): expected a Model; appell.load reads one by name or from a file."
             )
-        super().__init__(model)
+        super().__init__(model, Tree(model))
 
     @classmethod
     def from_dh(cls, **table: Any) -> Robot:
@@ -62,6 +52,11 @@ class Robot(Dynamics):
     def joint_names(self) -> tuple[str, ...]:
         """The independent joints, in the order of the coordinates."""
         return tuple(joint.name for joint in self.model.joints)
+
+    @property
+    def joint_kinds(self) -> tuple[str, ...]:
+        """The kind of each joint, in the same order."""
+        return tuple(joint.kind for joint in self.model.joints)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -141,83 +136,7 @@ class Robot(Dynamics):
         kind = kind_of(arguments)
         return self.friction(v) if kind_of((v,)) == kind else self.kernel("friction", dtype=kind)(v)
 
-    # Its equations
-
-    def kernel(
-        self,
-        quantity: str,
-        *,
-        formulation: str | None = None,
-        dtype: npt.DTypeLike = "float64",
-        target: str = "cpu",
-        frame: str | None = None,
-        parameters: Sequence[str] | str | bool = (),
-        wrt: Sequence[str] | str = (),
-        regroup: bool = True,
-    ) -> Kernel:
-        """A quantity's compiled equation.
-
-        ``formulation`` chooses among its equations; ``parameters`` makes groups of the robot's
-        numbers inputs ("mass", "com", "inertia", "geometry", "gravity", or True for all), whose
-        own values are ``kernel.defaults``; ``wrt`` differentiates by inputs. Inertial parameters
-        are regrouped to the fewest that give the same dynamics; ``regroup=False`` takes them as
-        they are given, as do kernels with parameters.
-        """
-        if target != "cpu":
-            raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
-        kind = float_kind(dtype)
-        chosen = groups(parameters)
-        by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
-        self._check_frame(quantity, frame)
-        which = formulation_named(quantity, formulation, self.model)
-        recipe = Recipe(quantity, which, frame, chosen, by, regroup and not chosen)
-        return self._made_once((recipe, kind), lambda: compiled(self.model, recipe, kind))
-
-    def equation(
-        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
-    ) -> Callable[..., Any]:
-        """A quantity's equation as it is written, uncompiled, for scalars of any kind.
-
-        The function takes a sequence of scalars for each input of the quantity, in the robot's
-        coordinates: floats, arrays (a batch), SymPy or CasADi symbols. It gives a number, a list,
-        or a list of lists. (The functions of ``appell.equations`` themselves take the positions of
-        the bodies' joints, which are others where frames are turned, joints mimic others or stand
-        in another order, or the base is free.)
-        """
-        asked = quantity_named(quantity)
-        self._check_frame(quantity, frame)
-        equation = asked.formulations[formulation_named(quantity, formulation, self.model)]
-        extra = (self.model.frame(frame),) if asked.frame else ()
-        sizes = {x: self.model.nq if x == "q" else self.model.nv for x in asked.inputs}
-
-        def of_scalars(*states: Any) -> Any:
-            if [len(x) for x in states] != [*sizes.values()]:
-                given = ", ".join(str(len(x)) for x in states) or "nothing"
-                wanted = ", ".join(f"{name} of {n}" for name, n in sizes.items())
-                raise InputError(f"{quantity} of '{self.name}': expected {wanted}; got {given}.")
-            return equation(self.model, *states, *extra)
-
-        return of_scalars
-
-    def default_formulation(self, quantity: str) -> str:
-        """The equation that computes a quantity fastest for this robot."""
-        return formulation_named(quantity, None, self.model)
-
-    def operations(
-        self,
-        quantity: str,
-        *,
-        formulation: str | None = None,
-        frame: str | None = None,
-        regroup: bool = True,
-    ) -> Operations:
-        """How many multiplications, additions, ... one evaluation takes; ``regroup=False`` counts
-        with the inertial parameters as they are given."""
-        from appell.compile.count import count
-
-        self._check_frame(quantity, frame)
-        which = formulation_named(quantity, formulation, self.model)
-        return count(recorded(self.model, Recipe(quantity, which, frame, (), (), regroup)))
+    # Others like it
 
     def with_payload(
         self,
@@ -249,15 +168,3 @@ class Robot(Dynamics):
         if self.nv != self.model.nv:
             raise InputError(f"'{self.name}' has loops, which a URDF file cannot say.")
         return write_urdf(self.model, path)
-
-    def selfcheck(self, states: int = 100, seed: int = 0) -> Any:
-        """Check compiled kernels against the equations on floats and against laws of physics."""
-        from appell.selfcheck import selfcheck
-
-        return selfcheck(self, states, seed)
-
-    def _check_frame(self, quantity: str, frame: Any) -> None:
-        if quantity_named(quantity).frame:
-            self.model.frame(frame)
-        elif frame is not None:
-            raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")

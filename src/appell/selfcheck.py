@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError, quoted
-from appell.model.model import Model
+
+if TYPE_CHECKING:
+    from appell.dynamics import Dynamics
 
 Array = npt.NDArray[np.floating[Any]]
 
 _MOST, _BLOCK = 10**6, 100  # states, and how many are looked at at once
+_ON_FLOATS = 20  # of these, how many are computed by the equation on floats
 
 
 class Check(NamedTuple):
@@ -48,76 +50,77 @@ def _excess(check: Check) -> tuple[bool, float]:
     return check.error != check.error, check.error  # NaN is the worst
 
 
-def selfcheck(robot: Any, states: int = 100, seed: int = 0) -> list[Check]:
+def selfcheck(robot: Dynamics, states: int = 100, seed: int = 0) -> list[Check]:
     """Every law on random states; a failed one means a defect in Appell, not in the robot."""
     return in_blocks(partial(_laws, robot), states, seed)
 
 
-def _laws(robot: Any, states: int, draw: np.random.Generator) -> list[Check]:
-    q, v, a = (draw.uniform(-np.pi, np.pi, (states, n)) for n in (robot.nq, robot.nv, robot.nv))
-    if robot.model.free:
-        q[:, 3:7] /= np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)
-
-    def along(x: Array, d: Array) -> Array:
-        return displaced(robot.model, x, d)
-
-    tau, M = robot.inverse_dynamics(q, v, a), robot.mass_matrix(q)
-    C, g = robot.coriolis_matrix(q, v), robot.gravity(q)
-    skew = _rate(robot.mass_matrix, along, q, v) - 2 * C
-
-    def mul(A: Array, x: Array) -> Array:
-        return np.einsum("...ij,...j->...i", A, x)
-
+def _laws(robot: Dynamics, states: int, draw: np.random.Generator) -> list[Check]:
+    q, v, a = robot.states_to_check(states, draw)
+    ask = partial(_asked, robot)
+    Q, M, C, g = ask("generalised_forces", q, v, a), ask("mass_matrix", q), *_forces(robot, q, v)
+    along = robot.displaced
+    skew = 100 * rate(partial(ask, "mass_matrix"), along, q, 0.01 * v) - 2 * C
+    slope = 100 * gradient(
+        partial(ask, "potential_energy"), lambda x, d: along(x, 0.01 * d), q, robot.nv
+    )
+    tau = draw.uniform(-1, 1, (states, robot.system.size("d")))
+    moved = robot.kernel("motion")(q, v, *([tau] if tau.size else []))[1]
+    driven = robot.driven(q, tau)
     # Differences of step h err by their own truncation: about h^4 here.
-    return [
-        Check("kernel = equation on floats", _error(tau, _on_floats(robot, q, v, a)), 1e-10),
-        Check("tau = M a + C v + g", _error(tau, mul(M, a) + mul(C, v) + g), 1e-10),
-        Check("M is symmetric", _error(M, np.swapaxes(M, -1, -2)), 0.0),
+    checks = [
+        Check("kernel = equation on floats", *_on_floats(robot, Q, q, v, a)),
+        Check("Q = M a + C v + g", error(Q, mul(M, a) + mul(C, v) + g), 1e-10),
+        Check("M is symmetric", error(M, np.swapaxes(M, -1, -2)), 0.0),
         Check("M is positive definite", float(max(0.0, -np.linalg.eigvalsh(M).min())), 0.0),
-        Check("dM/dt - 2C is skew-symmetric", _error(skew, -np.swapaxes(skew, -1, -2), M), 1e-6),
-        Check("g = dU/dq",
-              _error(g, _gradient(robot.potential_energy, along, q, robot.nv), tau), 1e-6),
-        Check("T = v.M v / 2", _error(robot.kinetic_energy(q, v), (v * mul(M, v)).sum(-1) / 2),
-              1e-10),
+        Check("dM/dt - 2C is skew-symmetric", error(skew, -np.swapaxes(skew, -1, -2), M), 1e-6),
+        Check("g = dU/dq", error(g, slope, Q), 1e-6),
+        Check("T = v.M v / 2",
+              error(ask("kinetic_energy", q, v), (v * mul(M, v)).sum(-1) / 2), 1e-10),
         Check("forward dynamics undoes inverse dynamics",
-              _error(mul(M, robot.forward_dynamics(q, v, tau) - a) + tau, tau), 1e-10),
-        Check("tau = Y p", _error(tau, robot.regressor(q, v, a) @ robot.parameters), 1e-10),
+              error(ask("generalised_forces", q, v, moved), driven, Q), 1e-9),
     ]  # fmt: skip
+    if tau.shape[-1] >= robot.nv:
+        given = ask("inverse_dynamics", q, v, a)
+        checks += [
+            Check("the actuators' forces give Q", error(robot.driven(q, given), Q), 1e-9),
+            Check("tau = Y p", error(given, ask("regressor", q, v, a) @ robot.parameters), 1e-9),
+        ]
+    return [*checks, *robot.own_laws(q, v, tau, moved)]
 
 
-def _error(x: Array, y: Array, scale: Array | None = None) -> float:
+def _asked(robot: Dynamics, quantity: str, *states: Array) -> Array:
+    return robot.kernel(quantity)(*states)
+
+
+def _forces(robot: Dynamics, q: Array, v: Array) -> tuple[Array, Array]:
+    return robot.kernel("coriolis_matrix")(q, v), robot.kernel("gravity")(q)
+
+
+def _on_floats(robot: Dynamics, Q: Array, *states: Array) -> tuple[float, float]:
+    """The error and its bound: the equation of another formulation, where there is one."""
+    names = [*robot.system.quantities["generalised_forces"].formulations]
+    equation = robot.equation("generalised_forces", formulation=names[:2][-1])
+    rows = zip(*(x[:_ON_FLOATS].tolist() for x in states), strict=True)
+    found = np.array([equation(*row) for row in rows], dtype=float)
+    return error(Q[:_ON_FLOATS], found), 1e-10
+
+
+def mul(A: Array, x: Array) -> Array:
+    """A x, of many matrices and vectors."""
+    return np.einsum("...ij,...j->...i", A, x)
+
+
+def error(x: Array, y: Array, scale: Array | None = None) -> float:
     """The largest difference, relative to the largest value."""
     size = max(float(np.abs(x if scale is None else scale).max()), 1e-12)
     return float(np.abs(x - y).max()) / size
 
 
-def _on_floats(robot: Any, *state: Array) -> Array:
-    equation = QUANTITIES["inverse_dynamics"].formulations["gibbs_tensor"]
-    rows = zip(*(x.tolist() for x in state), strict=True)
-    return np.array([equation(robot.model, *row) for row in rows], dtype=float)
-
-
-def displaced(model: Model, q: Array, d: Array) -> Array:
-    """Coordinates after a small displacement d, one entry a speed; a free body's in its axes."""
-    if not model.free:
-        return q + d
-    from scipy.spatial.transform import Rotation
-
-    turn = Rotation.from_quat(q[..., 3:7])
-    return np.concatenate(
-        [
-            q[..., :3] + turn.apply(d[..., :3]),
-            (turn * Rotation.from_rotvec(d[..., 3:6])).as_quat(),
-            q[..., 7:] + d[..., 6:],
-        ],
-        axis=-1,
-    )
-
-
 Path = Callable[[Array, Array], Array]
 
 
-def _rate(
+def rate(
     function: Callable[[Array], Array], along: Path, q: Array, v: Array, h: float = 1e-3
 ) -> Array:
     """d/dt of a function along v, to the fourth order in h."""
@@ -126,6 +129,6 @@ def _rate(
     return (8 * near - far) / (12 * h)
 
 
-def _gradient(function: Callable[[Array], Array], along: Path, q: Array, n: int) -> Array:
+def gradient(function: Callable[[Array], Array], along: Path, q: Array, n: int) -> Array:
     directions = (np.broadcast_to(e, (*q.shape[:-1], n)) for e in np.eye(n))
-    return np.stack([_rate(function, along, q, d) for d in directions], axis=-1)
+    return np.stack([rate(function, along, q, d) for d in directions], axis=-1)

@@ -220,6 +220,11 @@ class Implicit(Wall):
         return f"Implicit({'f' if name == '<lambda>' else name})"
 
 
+# Walls whose gap is a distance as it is written above; another gap is made one, to first order.
+_SHAPES: tuple[type[Wall], ...] = (Plane, Circle, Ellipse, Sphere, Cylinder)
+DISTANCES = {shape: shape.gap for shape in _SHAPES}
+
+
 def check_restitution(what: str, e: Any) -> None:
     """Raise unless it is a coefficient of restitution, or None."""
     if e is not None and not (_real(e) and 0 <= e <= 1):

@@ -13,6 +13,7 @@ import sympy
 
 from appell.compile.count import Tally, count
 from appell.compile.kernel import Kernel
+from appell.compile.make import kernel_of
 from appell.compile.record import record
 from appell.maths.scalar import atan2
 
@@ -20,7 +21,7 @@ INPUTS, OUTPUTS = {"y": (), "x": ()}, {"angle": ()}
 
 
 def arctangent(dtype: str) -> Kernel:
-    return Kernel("atan2", lambda: record(atan2, INPUTS, OUTPUTS), INPUTS, OUTPUTS, dtype=dtype)
+    return kernel_of("atan2", atan2, INPUTS, OUTPUTS, dtype=dtype)
 
 
 @pytest.fixture(scope="module", params=["float64", "float32"])
@@ -101,7 +102,7 @@ def test_numbers_may_stand_on_one_side(kernel):
         return [atan2(z, 2.0), atan2(-1.0, z)]
 
     inputs, outputs = {"z": ()}, {"angles": (2,)}
-    made = Kernel("two", lambda: record(equation, inputs, outputs), inputs, outputs)
+    made = kernel_of("two", equation, inputs, outputs)
     np.testing.assert_allclose(made(0.5), [math.atan2(0.5, 2.0), math.atan2(-1.0, 0.5)], 1e-15)
 
 
@@ -117,8 +118,6 @@ def test_it_is_counted():
 
 
 def test_its_derivative_is_that_of_the_angle():
-    tape = record(atan2, INPUTS, OUTPUTS, wrt=("y", "x"))
-    shapes = tape.outputs
-    slope = Kernel("slope", lambda: tape, INPUTS, shapes)
+    slope = kernel_of("slope", atan2, INPUTS, OUTPUTS, wrt=("y", "x"))
     y, x = 0.3, -1.2
     np.testing.assert_allclose(slope(y, x), np.array([x, -y]) / (x * x + y * y), rtol=1e-14)

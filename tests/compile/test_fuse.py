@@ -10,7 +10,7 @@ import pytest
 import appell
 from appell.compile import kernel as kernels
 from appell.compile.fuse import fused
-from appell.compile.kernel import Kernel
+from appell.compile.make import kernel_of
 from appell.compile.record import record
 from appell.recipe import Recipe, recorded
 
@@ -39,7 +39,7 @@ def test_a_product_that_one_sum_uses_is_fused_with_it(equation, operations):
 
 def test_fusing_again_changes_nothing():
     robot = appell.load("puma560")
-    once = fused(recorded(robot.model, Recipe("bias", "gibbs_lean", None, (), (), True)))
+    once = fused(recorded(robot.system, Recipe("bias", "gibbs_lean", None, (), (), True)))
     assert once.counts["fma"] > 20
     assert fused(once) == once
 
@@ -82,7 +82,7 @@ def test_code_rounds_where_the_tape_says_and_nowhere_else():
     inputs, outputs = {"x": (9,)}, {"y": (5,)}
     plain = record(equation, inputs, outputs)
     whole = fused(plain)
-    made = Kernel("rounding", lambda: plain, inputs, outputs)
+    made = kernel_of("rounding", plain, inputs, outputs)
     for x in np.random.default_rng(4).normal(size=(200, 9)):
         values = by_hand(whole.steps, x.tolist())
         assert made(x).tolist() == [values[k] for k in whole.results[0]]
@@ -92,6 +92,6 @@ def test_code_rounds_where_the_tape_says_and_nowhere_else():
 def test_processors_without_the_instruction_do_not_fuse(monkeypatch):
     monkeypatch.setattr(kernels, "fuses", lambda: False)
     plain = tape(lambda a, b, c, d: a * b + c)
-    made = Kernel("unfused", lambda: plain, plain.inputs, plain.outputs)
+    made = kernel_of("unfused", plain, plain.inputs, plain.outputs)
     for x in np.random.default_rng(4).normal(size=(50, 4)):
         assert made(x).tolist() == [x[0] * x[1] + x[2]]

@@ -7,7 +7,7 @@ import pytest
 
 import appell
 from appell.compile import loop
-from appell.compile.llvm import FLOATS
+from appell.compile.lower import REALS
 
 N = 10_003  # of mass matrices: more than two megabytes, and not a whole number of lanes
 
@@ -29,7 +29,7 @@ def expected(robot, q):
 
 
 def test_wide_results_stream_and_narrow_ones_do_not(robot):
-    double, single = FLOATS["float64"], FLOATS["float32"]
+    double, single = REALS["float64"], REALS["float32"]
     wide, narrow = (robot.kernel(x).tape() for x in ("mass_matrix", "inverse_dynamics"))
     odd = appell.load("planar_chain", n=5).kernel("mass_matrix").tape()  # of 25 numbers
     assert N * 36 * 8 > loop._LARGE

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile.kernel import Kernel
 from appell.compile.record import record
 from appell.compile.tape import Tape
 from appell.recipe import Recipe, recorded
@@ -56,7 +55,7 @@ def test_recording_is_reproducible():
     """The same robot gives the same tape, step by step: code can be kept under its robot's name."""
     robots = appell.load("stanford_arm"), appell.load("stanford_arm")
     recipe = Recipe("forward_dynamics", "gibbs_lean", None, (), (), True)
-    one, other = (recorded(robot.model, recipe) for robot in robots)
+    one, other = (recorded(robot.system, recipe) for robot in robots)
     assert one == other
 
 
@@ -73,21 +72,3 @@ def test_jacobians_of_matrices_have_an_axis_more():
     out = np.empty_like(rate)
     assert robot.kernel("jacobian", wrt="q")(q, out=out) is out
     np.testing.assert_array_equal(out, rate)
-
-
-def test_steps_side_by_side_are_the_same_steps():
-    robot = appell.load("puma560")
-    one = recorded(robot.model, Recipe("forward_dynamics", "gibbs_lean", None, (), (), True))
-    other = one.side_by_side()
-    assert one.counts == other.counts
-    assert one.steps != other.steps
-    for place, (op, a, b) in enumerate(other.steps):
-        if op not in ("constant", "input"):
-            assert max(a, a if b is None else b) < place
-    state = np.random.default_rng(2).uniform(-2, 2, (3, 7, 6))
-    kernels = [
-        Kernel("either", lambda t=t: t, t.inputs, t.outputs, identity=(t.steps,))
-        for t in (one, other)
-    ]
-    # Products and sums are fused in other pairs.
-    np.testing.assert_allclose(kernels[0](*state), kernels[1](*state), rtol=1e-10)

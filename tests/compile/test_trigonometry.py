@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from appell.compile.kernel import Kernel
-from appell.compile.record import record
+from appell.compile.make import kernel_of
 from appell.compile.trigonometry import FAR
 from appell.maths.scalar import cos, sin
 
@@ -16,13 +16,7 @@ LLVM_NAMES = {"float64": "double", "float32": "float"}
 
 def trig_kernel(dtype: str) -> Kernel:
     inputs, outputs = {"x": ()}, {"s": (), "c": ()}
-    return Kernel(
-        "sincos",
-        lambda: record(lambda x: (sin(x), cos(x)), inputs, outputs),
-        inputs,
-        outputs,
-        dtype=dtype,
-    )
+    return kernel_of("sincos", lambda x: (sin(x), cos(x)), inputs, outputs, dtype=dtype)
 
 
 @pytest.fixture(scope="module", params=["float64", "float32"])

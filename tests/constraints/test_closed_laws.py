@@ -10,7 +10,6 @@ from closed_oracles import (
     PARALLEL,
     WHEELED,
     actuated,
-    displaced,
     multipliers,
     rate,
     rows,
@@ -165,11 +164,3 @@ def test_other_independent_speeds_describe_the_same_motion(name):
 def test_the_robots_own_check_passes():
     for law in appell.load("five_bar").selfcheck(states=10):
         assert law.passed, law
-
-
-def test_displaced_is_the_librarys_own():
-    from appell.selfcheck import displaced as ours
-
-    robot, q, _, _ = drawn("stewart_gough")
-    d = np.linspace(-0.1, 0.1, robot.model.nv)
-    assert largest(ours(robot.model, q[0], d) - displaced(robot.model, q[0], d)) < 1e-15

@@ -11,8 +11,9 @@ from hypothesis import strategies as some
 
 import appell
 from appell.constraints.dual import Dual, duals, rate
-from appell.constraints.elimination import Columns, Elimination, blocks
+from appell.constraints.elimination import Elimination, blocks
 from appell.constraints.reduce import Reduction, inverse_dynamics, mass_matrix
+from appell.equations.linear import Columns
 from appell.maths.scalar import cos, sin, sqrt
 
 

@@ -12,6 +12,7 @@ import appell
 from appell.constraints import ClosedRobot, SingularError
 from appell.constraints.assemble import null_space
 from appell.constraints.choose import Freedom
+from appell.simulation import Run, load_run
 
 
 def springs(robot: ClosedRobot, stiffness: float):
@@ -213,12 +214,21 @@ def test_a_run_is_kept_and_shown(tmp_path):
     run = appell.simulate(robot, robot.assemble(), [1.0], until=0.05)
     same = robot.simulate(robot.assemble(), [1.0], until=0.05, rtol=3e-13)
     np.testing.assert_array_equal(run.q, same.q)
-    assert repr(run) == f"<ClosedRun of four_bar: 0 s to 0.05 s, {len(run.t)} instants>"
+    assert isinstance(run, Run)
+    assert repr(run) == f"<Run of four_bar: 0 s to 0.05 s, {len(run.t)} instants, 0 impacts>"
     with np.load(run.save(tmp_path / "run")) as kept:
         np.testing.assert_array_equal(kept["speeds"], run.speeds)
-    assert [axes.get_ylabel() for axes in run.plot().axes] == ["q, rad", "v, rad/s", "energy, J"]
-    with pytest.raises(appell.errors.InputError, match="closed: its runs have no walls"):
-        appell.simulate(robot, robot.assemble(), until=1.0, walls=appell.walls.Circle(5.0))
+    labels = ["q, rad", "v, rad/s", "energy, J"]
+    again = load_run(tmp_path / "run.npz")
+    assert [axes.get_ylabel() for axes in run.plot().axes] == labels
+    assert [axes.get_ylabel() for axes in again.plot().axes] == labels
+    for name in ("t", "q", "v", "tau", "energy", "speeds", "opening"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
+    assert (again.independent, again.choices) == (run.independent, run.choices)
+    for ours, theirs in zip(run([0.01, 0.03]), again([0.01, 0.03]), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    more = appell.simulate(robot, resume=again, until=0.1)
+    np.testing.assert_allclose(more.q[-1], run.resume(0.1).q[-1], atol=1e-15)
 
 
 def test_a_picture_of_a_closed_robot_is_smooth_between_instants():
@@ -279,22 +289,27 @@ def limited(robot: ClosedRobot, **ranges: tuple[float, float]) -> ClosedRobot:
 
 
 @pytest.mark.parametrize("side", [1, -1])
-def test_a_closed_run_ends_where_a_joint_reaches_its_limit(side):
-    """Of a dependent joint, of an independent one, and whichever comes first."""
+def test_a_closed_robot_is_thrown_back_at_a_joints_limit(side):
+    """Of a dependent joint, and of an independent one; by as much as the restitution says."""
     robot, q = parallelogram()
     low, high = sorted((1.0 + side * 0.25, 1.0 - side))
     for name, other in (("crank", "rocker"), ("rocker", "crank")):
         arm = limited(robot, **{name: (low, high), other: (-3.0, 3.0)})
-        run = arm.simulate(q, [0.5 * side], until=2.0)
-        assert run.t[-1] == pytest.approx(0.5, abs=1e-8)
-        which = "upper" if side > 0 else "lower"
-        assert (
-            run.stopped
-            == f"the {which} limit {1 + side / 4:g} of joint '{name}' was reached at 0.5 s"
-        )
+        run = arm.simulate(q, [0.5 * side], until=1.5, restitution=0.5)
+        (impact,) = run.impacts
+        assert impact.time == pytest.approx(0.5, abs=1e-9)
+        assert impact.points == (name,)
+        assert impact.walls == ("upper limit" if side > 0 else "lower limit",)
+        assert impact.energy_change == pytest.approx(-0.75 * run.kinetic[0], rel=1e-9)
+        assert run.v[-1, 0] == pytest.approx(-0.25 * side, abs=1e-9)
+        assert run.q[-1, 0] == pytest.approx(1 + side * (0.25 - 0.25), abs=1e-9)
         assert (run.q[:, [0, 2]] * side).max() <= (1 + side / 4) * side + 1e-9
+        assert run.opening.max() < 1e-10
+        rests = arm.simulate(q, [0.5 * side], until=1.0, restitution=0.0, torque=[0.1 * side])
+        assert np.abs(rests.q[-1, 0] - 1 - 0.25 * side) < 1e-9
+        assert rests.reactions[-1] @ np.ones(4) == pytest.approx(0.1, abs=1e-9)
         past = arm.simulate(q, [0.5 * side], until=0.6, stops=False)
-        assert past.stopped is None
+        assert not past.impacts
         assert np.abs(past.q[-1, 0] - 1 - 0.3 * side) < 1e-9
 
 
@@ -308,21 +323,23 @@ def test_a_limit_passed_and_left_within_one_step_is_seen():
     farthest = robot.simulate(q, [0.5], until=2.0, torque=law, max_step=1e-3).q[:, 0].max()
     arm = limited(robot, crank=(-3.0, farthest - 1e-6))
     run = arm.simulate(q, [0.5], until=2.0, torque=law)
-    assert "upper limit" in run.stopped
-    assert abs(run.q[-1, 0] - (farthest - 1e-6)) < 1e-9
+    assert run.impacts
+    assert run.impacts[0].walls == ("upper limit",)
+    assert abs(run.q[:, 0].max() - (farthest - 1e-6)) < 1e-9
     free = limited(robot, crank=(-3.0, farthest + 1e-6)).simulate(q, [0.5], until=2.0, torque=law)
-    assert free.stopped is None
+    assert not free.impacts
 
 
-def test_a_start_at_a_limit_leaves_it_or_ends_there():
+def test_a_start_at_a_limit_leaves_it_or_is_thrown_back_at_once():
     robot, q = parallelogram()
     arm = limited(robot, crank=(0.5, 1.0))
-    assert arm.simulate(q, [-0.5], until=0.5).stopped is None
+    assert not arm.simulate(q, [-0.5], until=0.5).impacts
     run = arm.simulate(q, [0.5], until=0.5)
-    assert "upper limit 1 of joint 'crank' was reached" in run.stopped
-    assert run.t[-1] < 1e-8
+    (impact,) = run.impacts
+    assert impact.time < 1e-8
+    assert run.q[-1, 0] == pytest.approx(0.75, abs=1e-8)
     with pytest.raises(
-        appell.InputError, match=r"q0 is 0\.2 beyond the upper limit .* stops=False"
+        appell.InputError, match=r"crank starts 0\.2 behind upper limit; .* stops=False"
     ):
         limited(robot, crank=(0.0, 0.8)).simulate(q, until=1.0)
 
@@ -331,7 +348,7 @@ def test_a_closed_run_honours_max_steps_and_the_keyboard(capsys):
     robot = appell.load("four_bar")
     q = robot.assemble(fixed={"crank": 1.0})
     run = appell.simulate(robot, q, [1.0], until=1.0, max_steps=3)
-    assert "more than 3 steps" in run.stopped
+    assert "3 steps were taken by" in run.stopped
     assert len(run.t) == 4
     with pytest.raises(appell.InputError, match="max_steps = 0"):
         robot.simulate(q, [1.0], until=1.0, max_steps=0)
@@ -347,17 +364,17 @@ def test_a_closed_run_honours_max_steps_and_the_keyboard(capsys):
     assert "0.050 of 0.05 s" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"restitution": 0.5}, {"mu": 0.1}, {"law": "poisson"}, {"gap": 1e-4},
-        {"points": ["rocker"]}, {"max_impacts": 3}, {"method": "Radau"},
-    ],
-)  # fmt: skip
-def test_what_a_closed_run_cannot_honour_is_refused(option):
+@pytest.mark.parametrize("method", ["RK45", "RK23", "RK4", "Radau"])
+def test_a_closed_robot_moves_by_any_method(method):
     robot = appell.load("four_bar")
-    with pytest.raises(appell.InputError, match=f"leave out {next(iter(option))}"):
-        appell.simulate(robot, robot.assemble(), until=0.01, **option)
+    start = {"q0": robot.assemble(fixed={"crank": 1.0}), "v0": [1.0], "until": 0.3}
+    accuracy = {"max_step": 2e-3} if method == "RK4" else {"rtol": 1e-7, "atol": 1e-9}
+    run = robot.simulate(**start, method=method, **accuracy)
+    exact = robot.simulate(**start)
+    np.testing.assert_allclose(run.q[-1], exact.q[-1], atol=1e-6)
+    assert run.opening.max() < 1e-10
+    with pytest.raises(appell.InputError, match="Radau suits stiff closed robots"):
+        robot.simulate(**start, method="BDF")
 
 
 def test_a_short_pulse_moves_a_closed_robot():
@@ -372,3 +389,103 @@ def test_a_short_pulse_moves_a_closed_robot():
     same = appell.simulate(robot, robot.reference, until=5.5, torque=pulse)
     assert np.abs(own.q[-1] - own.q[0]).max() > 1e-3
     np.testing.assert_allclose(own.q[-1], same.q[-1], atol=1e-9)
+
+
+def test_a_law_that_jumps_is_met_at_its_breakpoints():
+    """A constant push on a parallelogram, whose inertia does not change, for a time."""
+    robot, q = parallelogram()
+    inertia = float(robot.mass_matrix(q)[0, 0])
+
+    class Push:
+        breakpoints = (0.1, 0.15)
+
+        def __call__(self, t, q, v):
+            return [2.0 * (0.1 <= t < 0.15)]
+
+    run = robot.simulate(q, until=0.3, torque=Push(), max_step=1.0)
+    assert run.v[-1, 0] == pytest.approx(2.0 * 0.05 / inertia, rel=1e-11)
+    assert {0.1, 0.15} <= set(run.t.tolist())
+
+
+def test_a_run_of_a_closed_robot_is_known_at_any_time():
+    robot, q = parallelogram()
+    run = robot.simulate(q, [0.5], until=1.0, max_step=0.3)
+    t = np.linspace(0, 1, 37)
+    angles, speeds = run(t)
+    np.testing.assert_allclose(angles, q + 0.5 * t[:, None] * [1, -1, 1], atol=1e-10)
+    np.testing.assert_allclose(speeds, np.full((37, 1), 0.5), atol=1e-10)
+
+
+def test_a_closed_run_goes_on_where_it_ended_with_the_speeds_it_had():
+    robot = appell.load("five_bar")
+    whole = robot.simulate(robot.reference, [0.3, -0.2], until=1.2)
+    half = robot.simulate(robot.reference, [0.3, -0.2], until=1.1)
+    assert half.choices[-1][1] != robot.independent
+    both = half.resume(until=1.2)
+    np.testing.assert_allclose(both.q[-1], whole.q[-1], atol=1e-8)
+    assert len(both.choices) == len(whole.choices)
+    assert (np.diff(both.t) >= 0).all()
+    assert both.speeds.shape == (len(both.t), 4)
+
+
+def rubbing(robot: ClosedRobot, **coulomb: float) -> ClosedRobot:
+    """The same robot with dry friction in some joints."""
+    model = robot.model
+    joints = tuple(replace(j, coulomb=coulomb.get(j.name, 0.0)) for j in model.joints)
+    bodies = tuple(replace(b, joint=joints[b.coordinate]) for b in model.bodies)
+    return appell.close(
+        appell.Robot(replace(model, joints=joints, bodies=bodies)), robot.constraints,
+        guess=robot.reference, independent=robot.independent, actuated=robot.actuated,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "levels", [{"crank": 0.1}, {"rocker": 0.1}, {"crank": 0.04, "rocker": 0.06}]
+)
+def test_dry_friction_stops_a_closed_robot_and_holds_it(levels):
+    """All joints of a parallelogram turn alike, so that it does not matter which of them rub: the
+    speed falls evenly to zero, and stays there until more than 0.1 N m push."""
+    robot, q = parallelogram()
+    inertia = float(robot.mass_matrix(q)[0, 0])
+    arm = rubbing(robot, **levels)
+    stop = inertia * 0.5 / 0.1
+
+    def law(t, q, v):
+        return [0.2 * max(t - 1.5 * stop, 0.0) / stop]
+
+    run = arm.simulate(q, [0.5], until=2.5 * stop, friction=True, torque=law)
+    assert run.stopped is None
+    slows, rests = run.t < stop, (run.t >= stop) & (run.t <= 2 * stop)
+    np.testing.assert_allclose(run.v[slows, 0], 0.5 * (1 - run.t[slows] / stop), atol=1e-9)
+    np.testing.assert_allclose(run.v[rests, 0], 0.0, atol=1e-9)
+    pushed = (0.2 / stop) * (0.5 * stop) ** 2 / 2  # what is left of the push beyond 0.1 N m
+    assert run.v[-1, 0] == pytest.approx(pushed / inertia, rel=1e-6)
+
+
+def test_a_five_bar_with_dry_friction_in_all_joints_comes_to_rest():
+    """Four joints that stick hold two freedoms: they share the load."""
+    five = appell.load("five_bar")
+    arm = rubbing(five, **dict.fromkeys(five.joint_names, 1.5))
+    run = arm.simulate(five.reference, [2.0, -1.0], until=3.0, friction=True)
+    assert run.stopped is None
+    assert np.diff(run.energy).max() < 1e-9
+    assert np.abs(run.speeds[-1]).max() < 1e-9
+    assert run.energy[0] - run.energy[-1] > 0.1
+
+
+def test_a_parallelogram_strikes_a_wall():
+    """Its coupler is carried round without turning: a point of it meets a wall when the crank has
+    turned far enough, and the crank is thrown back with half its speed."""
+    robot, q = parallelogram()
+    height = 0.3 * np.sin(1.2)
+    link = robot.model.bodies[1].name
+    ceiling = appell.walls.Plane((0, -1), -height, name="ceiling")
+    run = robot.simulate(q, [0.5], until=1.0, walls=ceiling, points=[link], restitution=0.5)
+    (impact,) = run.impacts
+    assert impact.time == pytest.approx(0.4, abs=1e-9)
+    assert impact.walls == ("ceiling",)
+    assert run.v[-1, 0] == pytest.approx(-0.25, abs=1e-9)
+    assert run.residuals["penetration"] < 1e-11
+    inertia = float(robot.mass_matrix(q)[0, 0])
+    # The impulse acts on the point, which moves up by 0.3 cos(1.2) m per radian.
+    assert impact.impulses[0] * 0.3 * np.cos(1.2) == pytest.approx(0.75 * inertia, rel=1e-9)

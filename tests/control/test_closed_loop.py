@@ -28,7 +28,7 @@ from appell.control.hardware import Sensors
 from appell.control.trajectories import quintic
 from appell.model.library.random import random_tree
 from appell.robot import Robot
-from appell.simulation import load_run
+from appell.simulation import Run, load_run
 
 PUMA = appell.load("puma560")
 LAW = ComputedTorque(PUMA)
@@ -95,7 +95,13 @@ def test_what_a_run_holds():
 def test_a_run_can_be_saved(tmp_path):
     run = track(ARM, ComputedTorque(ARM), [0.3], until=0.5)
     again = load_run(run.save(tmp_path / "run"))
-    np.testing.assert_array_equal(again.q, run.q)
+    assert isinstance(run, Run)
+    kept = ("q", "desired", "desired_v", "desired_a", "commanded", "measured", "state", "error")
+    for name in kept:
+        np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
+    assert again.max_error == run.max_error
+    assert again.voltage is None
+    assert repr(again).startswith("<Tracked run of a robot: 0 s to 0.5 s, 51 samples, error")
     np.testing.assert_array_equal(again(0.123)[0], run(0.123)[0])
     with pytest.raises(appell.InputError, match="not resumed; call track with a later until="):
         run.resume(1.0)
@@ -231,7 +237,7 @@ def test_an_unstable_loop_stops_and_says_so():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"robot": "puma560"}, "expected a Robot; appell.load gives one"),
+        ({"robot": "puma560"}, "expected a robot; appell.load gives one"),
         ({"law": lambda t: t}, "expected one such as ComputedTorque"),
         ({"robot": ARM}, "law is for 'puma560' with 6 joints; 'planar_chain.1.' has 1"),
         ({"period": 0}, "period = 0; expected a time in s, more than zero"),
@@ -365,7 +371,7 @@ def test_a_start_beyond_a_limit_is_refused():
         track(limited(upper=0.4), LIMP, [0.5], until=1.0)
 
 
-def test_closed_robots_are_not_tracked():
+def test_a_law_of_another_kind_of_robot_is_refused():
     closed = appell.load("four_bar")
-    with pytest.raises(appell.InputError, match="closed robots are not tracked"):
+    with pytest.raises(appell.InputError, match="which has 1 coordinates; 'four_bar' has 3"):
         track(closed, LIMP, [0.5], until=1.0)

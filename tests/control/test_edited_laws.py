@@ -44,10 +44,25 @@ class PDGravity(control.PDGravity):
 
 law = PDGravity
 """
+ATTRIBUTE = """
+from dataclasses import dataclass
+from appell import control
+
+class Factor:
+    value = {factor}
+
+@dataclass(frozen=True, eq=False, repr=False)
+class law(control.PDGravity):
+    factor = Factor
+
+    @classmethod
+    def equation(cls, *arguments, **gains):
+        return [cls.factor.value * x for x in control.PDGravity.equation(*arguments, **gains)]
+"""
 GENUINE = "from appell.control import PDGravity as law"
 
 
-@pytest.mark.parametrize("source", [WRAPPED, NAMESAKE])
+@pytest.mark.parametrize("source", [WRAPPED, NAMESAKE, ATTRIBUTE])
 def test_a_law_that_is_edited_is_the_new_one(fresh, source):
     genuine = np.array(fresh(PUSH, mine=GENUINE))
     assert np.abs(genuine).min() > 0

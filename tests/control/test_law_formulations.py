@@ -11,6 +11,7 @@ import pytest
 from moves import bars
 
 import appell
+from appell.compile.identity import identity
 from appell.control import (
     Adaptive,
     CartesianImpedance,
@@ -27,7 +28,7 @@ from appell.control import (
     quintic,
     track,
 )
-from appell.control.compiled import _identity
+from appell.control.compiled import of_state
 from appell.control.gains import Kind
 from appell.equations.quantities import QUANTITIES
 from appell.model.library.planar import planar_chain
@@ -65,11 +66,13 @@ def test_a_formulation_runs_code_of_its_own():
     by = {f: ComputedTorque(TREE, formulation=f) for f in ("newton_euler", "lagrange_euler")}
     lengths = {f: len(law.kernel().tape().steps) for f, law in by.items()}
     assert lengths["lagrange_euler"] > 2 * lengths["newton_euler"]
-    assert len({repr(_identity(law, gains=True)) for law in by.values()}) == 2
+    assert len({identity("", "", of_state(law, gains=True)) for law in by.values()}) == 2
     usual = ComputedTorque(TREE)
     assert usual.formulation == "gibbs_lean"
     named = ComputedTorque(TREE, formulation="gibbs_lean")
-    assert repr(_identity(named, gains=False)) == repr(_identity(usual, gains=False))
+    assert identity("", "", of_state(named, gains=False)) == identity(
+        "", "", of_state(usual, gains=False)
+    )
 
 
 def test_the_formulation_is_shown_pickled_and_replaced():

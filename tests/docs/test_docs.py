@@ -20,6 +20,7 @@ NAMES = (
     "rig",
     "export",
     "closed",
+    "spherical",
     "counting",
     "lee1982",
     "valera2003",

@@ -25,7 +25,7 @@ def from_model(model: Model) -> pinocchio.Model:
     # Depth first: Pinocchio's matrices are right only if a joint's descendants follow it.
     for i in sorted(range(len(model.bodies)), key=lambda i: model.ancestors[i]):
         body = model.bodies[i]
-        joint = pinocchio.JointModelRZ() if body.revolute else pinocchio.JointModelPZ()
+        joint = pinocchio.JointModelRZ() if body.rho else pinocchio.JointModelPZ()
         at_zero = _pose(body.rotation(body.shift), body.offset(body.shift))
         at[i] = robot.addJoint(at[body.parent], joint, at_zero, body.joint.name)
         inertia = pinocchio.Inertia(*about_com(body.inertia))

@@ -11,7 +11,7 @@ import pytest
 import appell
 from appell import export
 from appell.compile.kernel import Kernel
-from appell.compile.record import record
+from appell.compile.make import kernel_of
 from appell.export import subject
 from appell.export.folder import MANIFEST
 from tests.export.compiled_c import STRICT, gcc
@@ -24,7 +24,7 @@ def two_link() -> appell.Robot:
 def odd_kernel(name: str) -> Kernel:
     """Of an input that is called so."""
     inputs, outputs = {name: (2,)}, {"y": (1,)}
-    return Kernel("odd", lambda: record(lambda x: [x[0] * x[1]], inputs, outputs), inputs, outputs)
+    return kernel_of("odd", lambda x: [x[0] * x[1]], inputs, outputs)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ import pytest
 
 import appell
 from appell import export
+from appell.compile.elementary import ROUTINES
 from appell.compile.kernel import Kernel
-from appell.compile.record import record
+from appell.compile.make import kernel_of
 from appell.maths.scalar import sqrt
+from tests.compile.test_lowering import one_of_each
 from tests.export.compiled_c import STRICT, Compiled, gcc, results, same_bits, shared, states
 
 FLAGS = [
@@ -27,6 +29,10 @@ def puma() -> appell.Robot:
     return appell.load("puma560")
 
 
+def closed_law() -> appell.control.Law:
+    return appell.control.ComputedTorque(appell.load("planar_3rrr"))
+
+
 SUBJECTS = {
     "forward dynamics": lambda: puma().kernel("forward_dynamics"),
     "three outputs": lambda: puma().kernel("inverse_dynamics_derivatives", dtype="float32"),
@@ -39,7 +45,11 @@ SUBJECTS = {
     "arctangents": lambda: appell.control.closed_form(puma()),
     "signs": lambda: appell.control.SlidingMode(puma()).kernel(gains=True),
     "a state": lambda: appell.control.TrackingIntegral(puma()).kernel(),
+    "a law of a closed robot": lambda: closed_law().kernel(),
+    "a law of a wrist": lambda: appell.control.Tracking(appell.load("agile_wrist")).kernel(),
     "a long law": lambda: appell.control.Adaptive(puma()).kernel(gains=True),
+    "every function": lambda: one_of_each("float64"),
+    "every function, float32": lambda: one_of_each("float32"),
 }
 
 
@@ -62,7 +72,13 @@ def test_anything_that_a_kernel_computes_is_the_same_in_c(tmp_path, subject):
     agrees(SUBJECTS[subject](), tmp_path, ("-O1",))
 
 
-@pytest.mark.parametrize("subject", ["square roots", "square roots, float32", "arctangents"])
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "square roots", "square roots, float32", "arctangents",
+        "every function", "every function, float32",
+    ],
+)  # fmt: skip
 def test_without_the_instructions_whole_numbers_give_the_same(tmp_path, subject):
     agrees(SUBJECTS[subject](), tmp_path, ("-O1", "-DAPPELL_NO_FMA"), count=300)
 
@@ -122,7 +138,9 @@ def test_the_self_test_passes_and_fails_when_a_number_is_changed(tmp_path):
     assert "the kernel gave" in wrong.stdout
 
 
-@pytest.mark.parametrize("subject", ["forward dynamics", "square roots", "a long law"])
+@pytest.mark.parametrize(
+    "subject", ["forward dynamics", "square roots", "a long law", "every function"]
+)
 @pytest.mark.parametrize("flags", [("-O0",), ("-O3",), ("-O0", "-DAPPELL_NO_FMA")], ids=" ".join)
 def test_the_stack_is_bounded_as_the_header_says(tmp_path, subject, flags):
     """By the frames that gcc reports: the function, the largest of its parts, and the longest way
@@ -136,9 +154,11 @@ def test_the_stack_is_bounded_as_the_header_says(tmp_path, subject, flags):
         assert kind in ("static", "dynamic,bounded")
         frames[where.rpartition(":")[2]] = int(size)
     part = max(size for name, size in frames.items() if "_part" in name)
-    down = ("sine_cosine", "far_sine_cosine", "reduced", "fused", "rounded", "number_of")
-    calls = 2 + len(down)
-    assert frames["f"] + part + sum(frames.get(x, 0) for x in down) + 8 * calls <= made.stack
+    routine = max((frames.get(function.__name__, 0) for function in ROUTINES.values()), default=0)
+    down = ("fused", "rounded", "number_of", "square_root", "leading_zeros")
+    calls = 3 + len(down)
+    below = sum(frames.get(x, 0) for x in down)
+    assert frames["f"] + part + routine + below + 8 * calls <= made.stack
 
 
 def test_the_same_robot_gives_the_same_files(tmp_path):
@@ -157,8 +177,7 @@ def test_a_compiler_told_to_be_careless_is_refused(tmp_path):
 
 def roots(equation) -> Kernel:
     inputs, outputs = {"z": (1,)}, {"y": (1,)}
-    tape = record(lambda z: [equation(*z)], inputs, outputs)
-    return Kernel("roots", lambda: tape, inputs, outputs, identity=(tape.steps,))
+    return kernel_of("roots", lambda z: [equation(*z)], inputs, outputs)
 
 
 def test_results_that_are_no_numbers_are_expected_so(tmp_path):

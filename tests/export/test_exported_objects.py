@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 import appell
 from appell import export
 from appell.export.elf import undefined
+from tests.compile.test_lowering import one_of_each
 from tests.export.compiled_c import Compiled, results, same_bits, shared, states
 from tests.export.emulator import Emulated
 
@@ -46,6 +47,7 @@ KERNELS = {
     "square roots": lambda: appell.load("agile_wrist").kernel("inverse_dynamics"),
     "a law with a state": lambda: appell.control.TrackingIntegral(puma()).kernel(gains=True),
     "arctangents": lambda: appell.control.closed_form(puma()),
+    "every function": lambda: one_of_each("float64"),
 }
 
 
@@ -108,8 +110,9 @@ def test_other_processors_compute_what_the_kernel_computes(objects, target, what
     inputs = states(kernel, count)
     if what != "arctangents":
         inputs[0][:20] *= 1e15  # beyond the polynomials of sine and cosine
-        inputs[0][20, 1] = np.nan
-        inputs[0][21, 1] = np.inf
+        rows = inputs[0].reshape(count, -1)
+        rows[20, -1] = np.nan
+        rows[21, -1] = np.inf
     shapes = list(kernel.outputs.values())
     got = [emulated([x[k] for x in inputs], shapes) for k in range(count)]
     for y, expected in zip(zip(*got, strict=True), results(kernel, inputs), strict=True):

@@ -46,7 +46,7 @@ def test_regrouping_changes_no_dynamics_of_long_chains(joints):
 
 def test_turning_links_are_left_as_laminas_without_mass_and_sliding_ones_without_moments():
     for body in regrouped(random_tree(6, 1, prismatic=0.5)).bodies:
-        if body.revolute:
+        if body.rho:
             assert (body.mass, body.moment.z) == (0, 0)
             assert body.tensor.zz == body.tensor.xx + body.tensor.yy
         else:

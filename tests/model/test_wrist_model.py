@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.model.wrist import arc
+from appell.model.arcs import slender_arc
 
 
 def test_links_are_slender_arcs():
@@ -15,7 +15,7 @@ def test_links_are_slender_arcs():
     x = (np.arange(200_000) + 0.5) / 200_000 * angle
     points = radius * np.stack([0 * x, -np.sin(x), np.cos(x)], axis=-1)
     m = density * radius * angle / len(x)
-    inertia = arc(density, radius, angle)
+    inertia = slender_arc(density, radius, angle)
     assert inertia.mass == pytest.approx(density * radius * angle)
     np.testing.assert_allclose(inertia.moment, m * points.sum(axis=0), rtol=1e-9, atol=1e-18)
     second = m * (points.T @ points)
@@ -30,7 +30,7 @@ def test_links_are_slender_arcs():
         ({"link_density": np.inf}, "link_density = inf"),
         ({"arc_radius": 0}, "arc_radius = 0; expected the radius"),
         ({"alpha1": 80}, "alpha1 = 80; expected an angle between 0 and pi, in radians"),
-        ({"alpha2": (1.0, 1.0)}, "expected a number, or one a limb"),
+        ({"alpha2": (1.0, 1.0)}, "expected a number, or one per limb"),
         ({"beta": "steep"}, "beta = 'steep'; expected a number"),
         ({"platform_mass": -1.0}, "the mass is negative"),
         ({"platform_inertia": (1e-3, 1e-3)}, "inertia of shape .* expected 3 principal moments"),

@@ -72,7 +72,7 @@ def forces(model, at, arm=0, only_A=False):
             f = model.bodies[i].mass * at.ddG[i]
             n = at.I[i] @ at.dw[i] + np.cross(at.w[i], at.I[i] @ at.w[i])
             moment = n if only_A else n + np.cross(at.G[i] - O[j + 1 - arm], f)
-            total += at.z[j] @ (moment if body.revolute else f)
+            total += at.z[j] @ (moment if body.rho else f)
         tau.append(total)
     return np.array(tau)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import appell
-from appell.parallel.selfcheck import regular_states
 
 
 @pytest.fixture(scope="module")
@@ -17,4 +16,4 @@ def wrist():
 @pytest.fixture
 def states(wrist):
     draw = np.random.default_rng(3)
-    return np.stack([regular_states(wrist, 13, draw), *draw.normal(size=(2, 13, 3))])
+    return np.stack([wrist.regular_states(13, draw), *draw.normal(size=(2, 13, 3))])

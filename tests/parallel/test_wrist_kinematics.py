@@ -16,17 +16,18 @@ BRANCHES = ["".join(x) for x in itertools.product("+-", repeat=3)]
 
 def printed_angles(wrist, q, sign):
     """theta by (34), psi by (35) and (36) with arccos, as printed but for the errata."""
-    model, found = wrist.model, []
-    for limb in model.limbs:
-        base = Rotation.from_euler("ZX", [limb.lam, model.gamma - np.pi]).as_matrix()
-        fixed = Rotation.from_euler("ZX", [limb.eta, -model.beta]).as_matrix()[:, 2]
+    found = []
+    for limb in wrist.model.limbs:
+        base = Rotation.from_euler("ZX", [limb.lam, limb.gamma - np.pi]).as_matrix()
+        fixed = Rotation.from_euler("ZX", [limb.eta, -limb.beta]).as_matrix()[:, 2]
         v = Rotation.from_euler("ZYX", q).as_matrix() @ fixed
-        s1, c1 = np.sin(limb.alpha1), np.cos(limb.alpha1)
+        alpha1, alpha2 = (link.alpha for link in limb.links)
+        s1, c1 = np.sin(alpha1), np.cos(alpha1)
         C = np.diag([s1, -s1, c1]) @ base.T @ v
-        a, b, c = C[1], C[0], np.cos(limb.alpha2) - C[2]
+        a, b, c = C[1], C[0], np.cos(alpha2) - C[2]
         theta = np.arctan2(b, a) + sign * np.arctan2(np.sqrt(a * a + b * b - c * c), c)
         w = base @ [s1 * np.sin(theta), -s1 * np.cos(theta), c1]
-        n1, n2 = np.cross(base[:, 2], w) / abs(s1), np.cross(w, v) / abs(np.sin(limb.alpha2))
+        n1, n2 = np.cross(base[:, 2], w) / abs(s1), np.cross(w, v) / abs(np.sin(alpha2))
         found.append((theta, np.arccos(n1 @ n2)))
     return np.array(found).T
 

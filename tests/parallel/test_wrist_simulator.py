@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 
 import appell
 from appell.papers.abedloo_simulator import PSI, THETA, Simulator, tree
-from appell.parallel.selfcheck import regular_states
 from appell.robot import Robot
 
 CLOSE = 1e-8  # N m, what is asked; rounding leaves some 1e-13
@@ -35,7 +34,7 @@ def wrist(request):
 
 def states(wrist, n=20):
     draw = np.random.default_rng(7)
-    return regular_states(wrist, n, draw), *draw.normal(size=(2, n, 3))
+    return wrist.regular_states(n, draw), *draw.normal(size=(2, n, 3))
 
 
 def opened(wrist, simulator, q, v, a):
@@ -46,7 +45,7 @@ def opened(wrist, simulator, q, v, a):
     # The platform's joint closes the chain of the first limb.
     R = wrist.forward_kinematics(q)[:3, :3]
     turn = simulator.pose(s)[:3, :3].T @ R
-    axis = np.array(wrist.model.platform_axis(wrist.model.limbs[0]), dtype=float)
+    axis = np.array(wrist.model.limbs[0].platform_axis, dtype=float)
     sine = [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
     s[2] = np.arctan2(axis @ sine, np.trace(turn) - 1)
     A = simulator.jacobian(s)[3:]
@@ -133,21 +132,21 @@ def mjcf(wrist) -> str:
 
     bodies = ""
     for i, limb in enumerate(wrist.limbs, 1):
-        held = ""
+        held, (alpha1, alpha2) = "", (link.alpha for link in limb.links)
         if i == 1:
-            onward = euler("ZX", limb.eta, -wrist.beta).T
+            onward = euler("ZX", limb.eta, -limb.beta).T
             # MuJoCo's joint turns the body's own frame: its axis there is v*.
             axis = " ".join(map(str, onward.T[:, 2]))
-            bend = turned(euler("X", limb.alpha2) @ onward)
+            bend = turned(euler("X", alpha2) @ onward)
             held = (
                 f'<body name="platform" {bend}><joint name="xi" axis="{axis}"/>'
                 f"{inertial(wrist.platform)}</body>"
             )
         bodies += (
-            f'<body name="first{i}" {turned(euler("ZX", limb.lam, wrist.gamma - np.pi))}>'
-            f'<joint name="theta{i}" axis="0 0 1"/>{arc(limb.alpha1)}'
-            f'<body name="second{i}" {turned(euler("X", limb.alpha1))}>'
-            f'<joint name="psi{i}" axis="0 0 1"/>{arc(limb.alpha2)}{held}</body></body>'
+            f'<body name="first{i}" {turned(euler("ZX", limb.lam, limb.gamma - np.pi))}>'
+            f'<joint name="theta{i}" axis="0 0 1"/>{arc(alpha1)}'
+            f'<body name="second{i}" {turned(euler("X", alpha1))}>'
+            f'<joint name="psi{i}" axis="0 0 1"/>{arc(alpha2)}{held}</body></body>'
         )
     field = " ".join(str(float(x)) for x in wrist.gravity)
     return (

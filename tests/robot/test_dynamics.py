@@ -10,17 +10,17 @@ import pytest
 
 import appell
 from appell.dynamics import Dynamics
-from appell.parallel.selfcheck import regular_states
+from appell.model.library import SPHERICAL
 
-ROBOTS = ("two_link", "four_bar", "agile_wrist")
+ROBOTS = ("two_link", "four_bar", "agile_wrist", "spherical_five_bar")
 METHODS = [name for name, _ in getmembers(Dynamics, isfunction) if not name.startswith("_")]
 
 
 def state(robot):
     """One that is closed and within reach."""
     draw = np.random.default_rng(0)
-    if robot.name == "agile_wrist":
-        return regular_states(robot, 1, draw)[0], draw.normal(size=3)
+    if robot.name in SPHERICAL:
+        return robot.regular_states(1, draw)[0], draw.normal(size=robot.nv)
     if robot.name == "four_bar":
         q, v = robot.random_states(1)
         return q[0], v[0]

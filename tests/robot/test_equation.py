@@ -92,5 +92,3 @@ def test_what_is_no_equation_is_refused():
         robot.equation("bias")([0.0] * 6)
     with pytest.raises(appell.InputError, match="asked of no frame"):
         robot.equation("mass_matrix", frame="link6")
-    with pytest.raises(appell.InputError, match="is closed"):
-        appell.load("four_bar").equation("mass_matrix")

@@ -302,13 +302,13 @@ def test_misuse_is_answered_with_a_cure(robot, misuse, message):
 def test_many_states_are_checked_a_few_at_a_time(monkeypatch):
     """Memory does not grow with them, and the worst error of all is told."""
     robot, sizes = appell.load("two_link"), []
-    regressor = type(robot).regressor
+    drawn = type(robot).states_to_check
 
-    def seen(self, q, *more):
-        sizes.append(len(q))
-        return regressor(self, q, *more)
+    def seen(self, count, draw):
+        sizes.append(count)
+        return drawn(self, count, draw)
 
-    monkeypatch.setattr(type(robot), "regressor", seen)
+    monkeypatch.setattr(type(robot), "states_to_check", seen)
     many = robot.selfcheck(states=250, seed=3)
     assert sizes == [100, 100, 50]
     few = robot.selfcheck(states=100, seed=3)

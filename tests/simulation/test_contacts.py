@@ -7,6 +7,7 @@ import pytest
 from simulated_robots import block, point_mass
 
 import appell
+from appell.compile.record import FUNCTIONS
 from appell.errors import InputError
 from appell.simulation.contact import contact_points, find_contacts
 from appell.walls import Circle, Cylinder, Ellipse, Implicit, Plane, Sphere
@@ -74,6 +75,24 @@ def test_gaps_are_distances_near_the_wall(wall):
     assert np.linalg.norm(n) == pytest.approx(1, abs=1e-9)
     q[:3] += 1e-6 * n
     assert contacts.at(q, v).gap[0] == pytest.approx(1e-6, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_of_a_wall_is_compiled(name, monkeypatch):
+    """And gives what NumPy gives, as do powers."""
+    monkeypatch.setattr("appell.simulation.contact._by_casadi", None)
+    function = getattr(np, name)
+
+    def height(x, y, z=0.0):
+        return y - function(0.3 + 0.1 * x) - abs(x) ** 1.7 - np.hypot(x, 2.0) * np.arctan2(x, 3)
+
+    contacts = find_contacts(point_mass().model, Implicit(height, inside=False), None, False)
+    q = np.random.default_rng(4).uniform(-1, 1, (50, 2))
+    gap, _ = contacts.gaps(q, np.zeros_like(q))
+    values, h = height(*q.T), 1e-6
+    slope = [(height(*(q + d).T) - height(*(q - d).T)) / (2 * h) for d in h * np.eye(2)]
+    size = np.sqrt(np.square(slope).sum(axis=0) + (values / 10) ** 2)
+    np.testing.assert_allclose(gap[:, 0], values / size, rtol=1e-7)
 
 
 def test_round_walls_measure_the_distance_itself_and_nothing_breaks_in_their_centre():

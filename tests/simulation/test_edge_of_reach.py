@@ -104,15 +104,3 @@ def test_forces_do_not_depend_on_how_a_gap_is_scaled(scale):
     assert plane.reactions[-1, 0] == pytest.approx(2 * G / np.sqrt(2))
     np.testing.assert_allclose(mine.v[-1], plane.v[-1], rtol=1e-9)
     np.testing.assert_allclose(mine.reactions[-1], plane.reactions[-1], rtol=1e-9)
-
-
-def test_breakpoints_of_a_law_are_refused_for_closed_robots():
-    class Law:
-        breakpoints = (0.1, 0.2)
-
-        def __call__(self, t, q, v):
-            return np.zeros(1)
-
-    robot = appell.load("four_bar")
-    with pytest.raises(appell.InputError, match="breakpoints"):
-        appell.simulate(robot, robot.assemble(), until=0.5, torque=Law())

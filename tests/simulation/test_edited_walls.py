@@ -3,14 +3,17 @@ cache, or changed within one."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import wraps
 
+import casadi
 import numpy as np
 import pytest
 from simulated_robots import point_mass
 
 import appell
+from appell.compile.record import Recorded
 from appell.walls import Implicit, Plane, Wall
 
 FALL = """
@@ -41,6 +44,33 @@ class Circle(Plane):
         return y - {height}
 wall = Circle((0, 1))
 """
+CLOSURE = """
+from appell.walls import Implicit
+def floor(height):
+    return lambda x, y, z: y - height
+wall = Implicit(floor({height}), inside=False)
+"""
+ATTRIBUTE = """
+from dataclasses import dataclass
+from appell.walls import Wall
+class Heights:
+    floor = {height}
+@dataclass(frozen=True)
+class Floor(Wall):
+    heights = Heights
+    def gap(self, x, y, z):
+        return y - self.heights.floor
+wall = Floor()
+"""
+WRAPPED = """
+from functools import wraps
+from appell.walls import Plane
+class Floor(Plane):
+    @wraps(Plane.gap)
+    def gap(self, x, y, z):
+        return Plane.gap(self, x, y, z) - {height}
+wall = Floor((0, 1))
+"""
 
 
 def falls_for(height: float) -> float:
@@ -53,7 +83,7 @@ def impact(wall: Wall) -> float:
     return run.impacts[0].time
 
 
-@pytest.mark.parametrize("source", [SUBCLASS, FUNCTION, INHERITED])
+@pytest.mark.parametrize("source", [SUBCLASS, FUNCTION, INHERITED, CLOSURE, ATTRIBUTE, WRAPPED])
 def test_a_wall_that_is_edited_is_the_new_one(fresh, source):
     for height in (0.0, 0.5):
         (time,) = fresh(FALL, mine=source.format(height=height))
@@ -96,7 +126,11 @@ def test_a_wall_that_reads_a_variable_sees_it_change(wall, monkeypatch):
     assert impact(wall) == pytest.approx(falls_for(0.5), abs=1e-9)
 
 
-@pytest.mark.parametrize("function", [lambda y: y, np.exp, np.arctan])
+def erf(y):
+    return Recorded(casadi.erf(y.sx)) if isinstance(y, Recorded) else math.erf(y)
+
+
+@pytest.mark.parametrize("function", [lambda y: y, np.exp, np.arctan, erf])
 def test_a_function_of_a_closure_sees_it_change(function):
     """Also where its operation has no compiled form."""
     height = 0.0

@@ -102,8 +102,9 @@ def test_unknown_formulations_are_answered_with_the_known_ones(name):
 
 
 def test_a_closed_robot_has_its_own_equations():
+    robot = appell.load("four_bar")
     with pytest.raises(appell.InputError, match="leave out formulation"):
-        appell.simulate(appell.load("four_bar"), until=0.1, formulation="gibbs_tree")
+        appell.simulate(robot, robot.reference, until=0.1, formulation="gibbs_tree")
 
 
 MIMIC = """

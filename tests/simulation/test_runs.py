@@ -244,6 +244,7 @@ def test_what_cannot_be_simulated_is_explained(options, message):
     [
         (lambda run: appell.simulate(point_mass(), until=1.0, resume="x"), "expected a Run"),
         (lambda run: run("a"), "expected a time in s"),
+        (lambda run: run.max_error, "followed no trajectory, and has no error; those of control"),
         (lambda run: run.save(""), "the name of a file"),
         (lambda run: run.save("nowhere/run"), "cannot be written"),
         (

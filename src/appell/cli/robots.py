@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,12 +13,10 @@ from appell.cli.tables import print_table
 @app.command("list")
 def list_robots() -> None:
     """List the robots of the library."""
-    from appell.constraints.library import CLOSED
-    from appell.model.library import ROBOTS, WRISTS
+    from appell.library import makers
 
     rows = []
-    makers: dict[str, Any] = {**ROBOTS, **WRISTS, **CLOSED}
-    for name, make in makers.items():
+    for name, make in makers().items():
         about = (make.__doc__ or "").strip().partition("\n")[0]
         rows.append([name, str(make().nv), about])
     print_table(["robot", "freedoms", "what it is"], rows, left=(0, 2))

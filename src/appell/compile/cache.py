@@ -39,13 +39,18 @@ class CacheWarning(UserWarning):
     """Compiled code could not be kept or was not trusted."""
 
 
+def is_off() -> bool:
+    """Whether $APPELL_CACHE asks that all code be compiled anew."""
+    return os.environ.get("APPELL_CACHE", "").lower() == "off"
+
+
 @remember
 def folder() -> Path | None:
     """Where object code is kept: $APPELL_CACHE, or the user's cache; None where it is 'off'."""
-    chosen = os.environ.get("APPELL_CACHE")
-    if chosen and chosen.lower() == "off":
+    if is_off():
         return None
     try:
+        chosen = os.environ.get("APPELL_CACHE")
         place = (
             Path(chosen).expanduser().resolve()
             if chosen
@@ -57,27 +62,6 @@ def folder() -> Path | None:
         warnings.warn(f"compiled code is not kept: {problem}", CacheWarning, stacklevel=2)
         return None
     return place
-
-
-def key(*parts: Any) -> str:
-    """A name for code that depends on these things, and on Appell's own source."""
-    return sha256("\0".join([_source(), *map(repr, parts)]).encode()).hexdigest()
-
-
-def covers(thing: Any) -> bool:
-    """Whether a class or function is Appell's own, so that every key depends on its source.
-
-    Its name does not tell: functools.wraps copies the name and the module of what it wraps. A
-    class must be what its module calls by its name, and a function must be written in its
-    module's file and hold no values of an outer function.
-    """
-    module = sys.modules.get(str(getattr(thing, "__module__", None)))
-    if module is None or not module.__name__.startswith("appell."):
-        return False
-    if isinstance(thing, type):
-        return vars(module).get(thing.__qualname__) is thing
-    code = getattr(thing, "__code__", None)
-    return code is not None and thing.__closure__ is None and code.co_filename == module.__file__
 
 
 def fetch(name: str) -> tuple[dict[str, Any], bytes] | None:
@@ -210,22 +194,3 @@ def _refuse_foreign(status: os.stat_result, path: Path) -> None:
         status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ):
         raise PermissionError(f"{path} can be written by others; delete it")
-
-
-@remember
-def _source() -> str:
-    """The hash of all of Appell's source: a new version never runs old code."""
-    package = str(Path(__file__).parent.parent)  # os.walk takes half the time of Path.rglob
-    files = [
-        os.path.join(place, name)
-        for place, _, names in os.walk(package)
-        for name in names
-        if name.endswith(".py")
-    ]
-    digest = sha256()
-    for path in sorted(files):
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-            content = file.read()
-        digest.update(f"{path[len(package) :]} {len(content)}\n".encode())
-        digest.update(content)
-    return digest.hexdigest()

@@ -28,6 +28,7 @@ class Operations(NamedTuple):
     sines_and_cosines: int
     sign_changes: int
     arctangents: int = 0
+    exponentials: int = 0  # and logarithms, powers, hyperbolic functions
 
     def __str__(self) -> str:
         named = (f"{n} {name.replace('_', ' ')}" for name, n in self._asdict().items() if n)
@@ -40,11 +41,12 @@ def count(tape: Tape) -> Operations:
     return Operations(
         multiplications=n["mul"],
         additions=n["add"] + n["sub"],
-        divisions=n["inv"],
+        divisions=n["inv"] + n["div"],
         square_roots=n["sqrt"],
         sines_and_cosines=n["sin"] + n["cos"],
         sign_changes=n["neg"],
         arctangents=n["atan2"],
+        exponentials=sum(n[op] for op in ("exp", "log", "pow", "sinh", "cosh", "tanh")),
     )
 
 

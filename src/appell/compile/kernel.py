@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.compile import cache
 from appell.compile.entry import available, entry
 from appell.compile.gufunc import core, gufunc
-from appell.compile.native import clearing, compile_module, fuses, lanes, load, machine
+from appell.compile.native import clearing, compile_module, fuses, lanes, load
 from appell.compile.threads import in_threads
 from appell.errors import InputError
 
+if TYPE_CHECKING:
+    from appell.compile.tape import Tape
+
 Shape = tuple[int, ...]
+
+
+class Code:
+    """Machine code in this process, there as long as a kernel runs it."""
+
+    def __init__(self, header: Mapping[str, Any], code: bytes) -> None:
+        self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
+        self.steps: int = header["steps"]
+        self.addresses, self._memory = load(header["entries"], code)
+
+
+def compile_tape(tape: Tape, dtype: str) -> tuple[dict[str, Any], bytes]:
+    """The header and machine code of a tape."""
+    from appell.compile.fuse import fused
+    from appell.compile.llvm import emit
+
+    steps = fused(tape) if fuses() else tape
+    entries, code = compile_module(emit(steps, dtype, lanes(dtype)))
+    return {"outputs": tape.outputs, "steps": len(tape), "entries": entries}, code
 
 
 class Kernel:
@@ -24,51 +43,35 @@ class Kernel:
 
     ``inputs`` and ``outputs`` map names to the shapes of one state; ``defaults`` holds the
     robot's own values of inputs that are parameters and may then be left out of a call.
-    ``identity`` is what the code depends on besides Appell's own source. Without one, as for a
-    function of the user's, the equation is recorded first, and the recording is the identity.
+    Kernels are made by :func:`~appell.compile.make.kernel_of`.
     """
+
+    cached: bool  # whether its code was there before
+    seconds_to_compile: float
 
     def __init__(
         self,
+        code: Code,
         name: str,
-        record: Callable[[], Any],
+        dtype: str,
         inputs: Mapping[str, Shape],
-        outputs: Mapping[str, Shape],
-        *,
-        dtype: str = "float64",
-        identity: tuple[Any, ...] | None = None,
-        defaults: Mapping[str, Any] | None = None,
-        doc: str = "",
-        origin: tuple[Any, ...] | None = None,
+        tape: Callable[[], Tape],
+        defaults: Mapping[str, Any],
+        doc: str,
+        origin: tuple[Any, ...] | None,
     ) -> None:
         self.name, self.dtype, self.doc = name, np.dtype(dtype), doc
-        self.inputs = dict(inputs)
-        start = perf_counter()
-        if identity is None:
-            tape = record()
-            identity = ("recorded", tape.steps, tape.results, tape.outputs)
-            record = partial(_same, tape)
-        self._record = record
+        self.inputs, self.outputs, self.steps = dict(inputs), code.outputs, code.steps
+        self._tape, self._code = tape, code
         self.origin = origin  # the function and arguments that make it again
-        self.defaults = dict(defaults or {})
+        self.defaults = dict(defaults)
         for values in self.defaults.values():
             values.flags.writeable = False
-        known = cache.key(name, dtype, self.inputs, machine(), *identity)
-        found = cache.fetch(known)
-        self.cached = found is not None
-        if found is None:
-            found = _compile(record(), dtype)
-            cache.store(known, *found)
-        header, code = found
-        self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
-        self.steps: int = header["steps"]
         self._deep = any(len(shape) > 2 for shape in self.outputs.values())
-        self._addresses, self._engine = load(header["entries"], code)
         self._ufunc, self._alive = gufunc(
-            self._addresses["loop"], clearing(), dtype, list(self.inputs.values()),
+            code.addresses["loop"], clearing(), dtype, list(self.inputs.values()),
             [core(shape) for shape in self.outputs.values()], name, doc,
         )  # fmt: skip
-        self.seconds_to_compile = perf_counter() - start
 
     def __reduce__(self) -> Any:
         if self.origin is None:
@@ -78,20 +81,21 @@ class Kernel:
     def __deepcopy__(self, memo: Any) -> Kernel:
         return self  # it never changes
 
-    def tape(self) -> Any:
+    def tape(self) -> Tape:
         """The equation's tape, recorded again: what is kept between runs is code only."""
-        return self._record()
+        return self._tape()
 
     def bare(self, *arguments: Any) -> Any:
         """The same without checks and threads, for arrays; outputs have at most two axes."""
         return self._ufunc(*arguments)
 
-    def single(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    def single(self, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """A function for one state at a time, faster than the kernel itself; what is not one
-        state of this kernel's dtype goes to ``otherwise``."""
-        if not self._addresses["call"] or not available():
+        state of this kernel's dtype goes to ``otherwise``, or is taken without checks."""
+        otherwise = otherwise or self.bare
+        if not self._code.addresses["call"] or not available():
             return otherwise
-        function, kept = entry(self._addresses["call"], self.name, self.dtype, otherwise, self)
+        function, kept = entry(self._code.addresses["call"], self.name, self.dtype, otherwise, self)
         self._alive = (self._alive, kept)
         return function
 
@@ -214,18 +218,5 @@ class Kernel:
         )
 
 
-def _same(tape: Any) -> Any:
-    return tape
-
-
 def _expected(shape: Shape) -> str:
     return f"(..., {', '.join(map(str, shape))})" if shape else "(...)"
-
-
-def _compile(tape: Any, dtype: str) -> tuple[dict[str, Any], bytes]:
-    from appell.compile.fuse import fused
-    from appell.compile.llvm import emit
-
-    steps = fused(tape) if fuses() else tape
-    entries, code = compile_module(emit(steps, dtype, lanes(dtype)))
-    return {"outputs": tape.outputs, "steps": len(tape), "entries": entries}, code

@@ -7,53 +7,38 @@ registers. A long tape is cut into several functions (:mod:`appell.compile.plan`
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from math import prod
 from typing import Any
 
-from appell.compile.arctangent import arctangent
+from appell.compile.elementary import routine
+from appell.compile.emitter import Emitter
 from appell.compile.entry import emit_call
+from appell.compile.instructions import Lines, function, literal, several
 from appell.compile.loop import emit_loop, streams
+from appell.compile.lower import REALS, Real
 from appell.compile.plan import Plan, Window
-from appell.compile.reduction import far_functions
-from appell.compile.tape import FUSED, Tape
-from appell.compile.trigonometry import Trigonometry
+from appell.compile.tape import Tape
 
-_OPERATORS = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
-_INTRINSICS = {"sqrt": "sqrt", "abs": "fabs"}
-
-
-@dataclass(frozen=True)
-class Float:
-    """A type of floating-point number, as LLVM knows it."""
-
-    name: str  # LLVM's name
-    size: int  # bytes
-    suffix: str  # in the names of intrinsics
-
-    def constant(self, x: float) -> str:
-        """An exact literal: LLVM writes a float as the double that equals it."""
-        if self.size == 4:
-            (x,) = struct.unpack("<f", struct.pack("<f", x))
-        return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-
-
-FLOATS = {"float64": Float("double", 8, "f64"), "float32": Float("float", 4, "f32")}
+INLINE = 4000  # steps of all copies of a routine; beyond, it is a function of its own
+_METADATA = """\
+!0 = !{!"branch_weights", i32 1, i32 10000}
+!1 = !{}
+!2 = !{i32 1}"""
 
 
 def emit(tape: Tape, dtype: str, lanes: int) -> str:
     """The module's text; it defines ``loop`` and, where there is one result, ``call``."""
-    real = FLOATS[dtype]
-    parts = [
-        _body(tape, real, lanes),
-        emit_loop(tape, real, lanes),
-        emit_call(tape, real, lanes),
-    ]
-    if streams(tape, real):
-        parts.append(_Body(tape, real, lanes, None, "stream").text())
-    return "\n".join(parts)
+    real, plan = REALS[dtype], Plan(tape)
+    names = ["body"] + ["stream"] * streams(tape, real)
+    return "\n".join(
+        [
+            _module([_Body(tape, real, lanes, plan, name) for name in names]),
+            emit_loop(tape, real, lanes),
+            emit_call(tape, real, lanes),
+        ]
+    )
 
 
 def emit_function(
@@ -61,41 +46,41 @@ def emit_function(
 ) -> str:
     """The text of a module with a C function of this name, for one state, cut into functions of
     that length, and arrays of constants."""
-    real = FLOATS[dtype]
+    real = REALS[dtype]
     pointers = [f"%i{k}" for k in range(len(tape.inputs))]
     pointers += [f"%o{k}" for k in range(len(tape.outputs))]
     listed = ", ".join(f"ptr {x}" for x in pointers)
     parts = [
-        _body(tape, real, 1, length),
+        _module([_Body(tape, real, 1, Plan(tape, length), "body")]),
         f"define void @{name}({listed}) nounwind {{\n  call void @body({listed})\n  ret void\n}}",
     ]
     for label, values in constants.items():
-        numbers = ", ".join(f"{real.name} {real.constant(x)}" for x in values)
+        numbers = ", ".join(f"{real.name} {literal(real, x)}" for x in values)
         kind = f"[{len(values)} x {real.name}]"
         parts.append(f"@{label} = constant {kind} [{numbers}], align {real.size}")
     return "\n".join(parts)
 
 
-def _body(tape: Tape, real: Float, lanes: int, length: int | None = None) -> str:
-    parts = [_Body(tape, real, lanes, length).text(), _declarations(real, lanes)]
-    if tape.counts["sin"] or tape.counts["cos"]:
-        parts.append(far_functions(real, lanes))
-    return "\n".join(parts)
+def _module(bodies: Sequence[_Body]) -> str:
+    """Bodies, and what they call."""
+    real, lanes = bodies[0].real, bodies[0].lanes
+    texts = [body.text() for body in bodies]
+    called = set().union(*(body.called for body in bodies))
+    texts += [function(op, real, lanes) for op in sorted(called)]
+    return "\n".join([*texts, _METADATA])
 
 
-class _Body:
-    """Writes the function ``body``, value by value; or ``stream``, the same but that its results go
-    past the caches."""
+class _Body(Lines, Emitter):
+    """Writes the function ``body``; or ``stream``, the same but that its results go past the
+    caches."""
 
-    def __init__(
-        self, tape: Tape, real: Float, lanes: int, length: int | None, name: str = "body"
-    ) -> None:
-        self.tape, self.real, self.lanes, self.name = tape, real, lanes, name
-        self.vector = f"<{lanes} x {real.name}>"
+    def __init__(self, tape: Tape, real: Real, lanes: int, plan: Plan, name: str) -> None:
+        Lines.__init__(self, real, lanes)
+        Emitter.__init__(self, tape, plan)
+        self.name = name
         self.align = lanes * real.size
-        self.constants: dict[str, int] = {}
-        self.plan = Plan(tape, length)
-        self.fresh = 0
+        self.constants: dict[float, int] = {}
+        self.called: set[str] = set()
 
     def text(self) -> str:
         operands = [f"ptr noalias readonly %i{k}" for k in range(len(self.tape.inputs))]
@@ -124,34 +109,16 @@ class _Body:
         )
 
     def part(self, number: int, signature: str) -> list[str]:
-        """One function; the first also computes the sines and cosines that need no others."""
-        self.lines: list[str] = []
-        self.names: dict[int, str] = {}
         self.loaded: dict[tuple[int, int], str] = {}
-        self.trigonometry = Trigonometry(self)
-        self.lines.append(f"define internal void {signature} noinline nounwind {{")
-        self.lines.append("entry:")
-        for place in self.plan.before_angles if number == 0 else ():
-            self.step(place)
-        if number == 0:
-            self.trigonometry.group(self.plan.angles, self.tape.unread())
-        for place in self.plan.parts[number]:
-            self.step(place)
-        for window in self.plan.windows[number]:
-            self.store(window)
-        self.lines.append("  ret void\n}")
-        return self.lines
+        self.block, self.branches = "entry", 0
+        self.lines = [f"define internal void {signature} noinline nounwind {{", "entry:"]
+        self.walk(number)
+        return [*self.lines, "  ret void\n}"]
 
-    def new(self, expression: str) -> str:
-        name = f"%x{self.fresh}"
-        self.fresh += 1
-        self.lines.append(f"  {name} = {expression}")
-        return name
-
-    def splat(self, x: float) -> str:
+    def constant(self, x: float) -> str:
         """A constant in all lanes, read from memory where it is used: the instruction that uses
         it reads it, too."""
-        number = self.constants.setdefault(self.real.constant(x), len(self.constants))
+        number = self.constants.setdefault(x, len(self.constants))
         where = f"@{self.name}.constant{number}, align {self.align}"
         return self.new(f"load {self.vector}, ptr {where}, !invariant.load !1")
 
@@ -159,77 +126,61 @@ class _Body:
         """The constants, once each."""
         return "\n".join(
             f"@{self.name}.constant{number} = internal constant {self.vector} "
-            f"splat ({self.real.name} {x}), align {self.align}"
+            f"{super(_Body, self).constant(x)}, align {self.align}"
             for x, number in self.constants.items()
         )
 
-    def value(self, place: int) -> str:
-        """The name of a step's value; one that another function computed is read from memory."""
-        op, a, b = self.tape.steps[place]
-        if op == "constant":
-            return self.splat(a)
-        if place not in self.names:
-            self.names[place] = (
-                self.input(a, b)
-                if op == "input"
-                else self.new(f"load {self.vector}, ptr {self.slot(place)}, align {self.align}")
-            )
-        return self.names[place]
+    def run(self, op: str, many: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+        """Instruction by instruction for all of them: each is a long chain, in which every one
+        waits for the one before."""
+        of = routine(op, self.real)
+        if self.tape.counts[op] * len(of.steps) > INLINE:
+            return super().run(op, many)
+        found: list[Sequence[str]] = []
+        chains, start = [], len(self.lines)
+        for operands in many:
+            found.append(self.replay(of, operands))
+            chains.append(self.lines[start:])
+            del self.lines[start:]
+        self.lines += chain.from_iterable(zip(*chains, strict=True))
+        return found
+
+    def call(self, op: str, operands: Sequence[str]) -> list[str]:
+        self.called.add(op)
+        of, V = routine(op, self.real), self.vector
+        kind = several(V, len(of.results))
+        listed = ", ".join(f"{V} {x}" for x in operands)
+        made = self.new(f"call {kind} @{of.name}({listed})")
+        return [self.new(f"extractvalue {kind} {made}, {k}") for k in range(len(of.results))]
+
+    def rare(
+        self, condition: str, usual: Sequence[str], mend: Callable[[], Sequence[str]]
+    ) -> list[str]:
+        bits = self.new(f"bitcast <{self.lanes} x i1> {condition} to i{self.lanes}")
+        some = self.new(f"icmp ne i{self.lanes} {bits}, 0")
+        there, before = f"rare{self.branches}", self.block
+        self.block = f"usual{self.branches}"
+        self.branches += 1
+        self.lines.append(f"  br i1 {some}, label %{there}, label %{self.block}, !prof !0")
+        self.lines.append(f"{there}:")
+        mended = mend()
+        self.lines.append(f"  br label %{self.block}")
+        self.lines.append(f"{self.block}:")
+        return [
+            self.new(f"phi {self.vector} [{x}, %{before}], [{y}, %{there}]")
+            for x, y in zip(usual, mended, strict=True)
+        ]
+
+    def keep(self, place: int) -> None:
+        self.lines.append(
+            f"  store {self.vector} {self.names[place]}, ptr {self.slot(place)}, align {self.align}"
+        )
+
+    def kept(self, place: int) -> str:
+        return self.new(f"load {self.vector}, ptr {self.slot(place)}, align {self.align}")
 
     def slot(self, place: int) -> str:
         return self.at("%kept", self.plan.slots[place] * self.lanes)
-
-    def step(self, place: int) -> None:
-        """Compute a value, and keep it if another function will ask for it."""
-        if place in self.names or self.tape.steps[place].op in ("constant", "input"):
-            return
-        self.names[place] = self.computed(place)
-        if place in self.plan.slots:
-            self.lines.append(
-                f"  store {self.vector} {self.names[place]}, ptr {self.slot(place)}, "
-                f"align {self.align}"
-            )
-
-    def computed(self, place: int) -> str:
-        op, a, b = self.tape.steps[place]
-        V = self.vector
-        if op in _OPERATORS:
-            return self.new(f"{_OPERATORS[op]} {V} {self.value(a)}, {self.value(b)}")
-        if op in FUSED:
-            return self.fused(op, *(self.value(x) for x in (*a, b)))
-        if op == "neg":
-            return self.new(f"fneg {V} {self.value(a)}")
-        if op == "inv":
-            return self.new(f"fdiv {V} {self.splat(1.0)}, {self.value(a)}")
-        if op in ("sin", "cos"):
-            if (op, a) not in self.trigonometry.known:
-                self.trigonometry.group([a], [])
-            return self.trigonometry.known[op, a]
-        if op == "sign":
-            return self.sign(self.value(a))
-        if op == "atan2":
-            return arctangent(self, self.value(a), self.value(b))
-        function = f"@llvm.{_INTRINSICS[op]}.v{self.lanes}{self.real.suffix}"
-        return self.new(f"call {V} {function}({V} {self.value(a)})")
-
-    def fused(self, op: str, x: str, y: str, c: str) -> str:
-        V = self.vector
-        if op == "fnma":
-            x = self.new(f"fneg {V} {x}")
-        if op == "fms":
-            c = self.new(f"fneg {V} {c}")
-        function = f"@llvm.fma.v{self.lanes}{self.real.suffix}"
-        return self.new(f"call {V} {function}({V} {x}, {V} {y}, {V} {c})")
-
-    def sign(self, x: str) -> str:
-        """-1 or 1, or x itself where it is zero or no number."""
-        V = self.vector
-        one = self.new(
-            f"call {V} @llvm.copysign.v{self.lanes}{self.real.suffix}"
-            f"({V} {self.splat(1.0)}, {V} {x})"
-        )
-        some = self.new(f"fcmp one {V} {x}, zeroinitializer")
-        return self.new(f"select <{self.lanes} x i1> {some}, {V} {one}, {V} {x}")
 
     def input(self, operand: int, element: int) -> str:
         """One element of a row, over the lanes; its neighbours are loaded with it."""
@@ -326,18 +277,3 @@ class _Body:
         kind = f"<{width} x {self.real.name}>"
         chosen = ", ".join(f"i32 {i}" for i in mask)
         return self.new(f"shufflevector {kind} {x}, {kind} {y}, <{len(mask)} x i32> <{chosen}>")
-
-
-def _declarations(real: Float, lanes: int) -> str:
-    V, suffix = f"<{lanes} x {real.name}>", f"v{lanes}{real.suffix}"
-    unary = ["sqrt", "fabs"]
-    return "\n".join(
-        [
-            f"declare {V} @llvm.fma.{suffix}({V}, {V}, {V})",
-            f"declare {V} @llvm.copysign.{suffix}({V}, {V})",
-            *(f"declare {V} @llvm.{f}.{suffix}({V})" for f in unary),
-            '!0 = !{!"branch_weights", i32 1, i32 10000}',
-            "!1 = !{}",
-            "!2 = !{i32 1}",
-        ]
-    )

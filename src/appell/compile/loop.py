@@ -16,7 +16,7 @@ from appell.compile.gufunc import core
 from appell.compile.tape import Tape
 
 if TYPE_CHECKING:
-    from appell.compile.llvm import Float
+    from appell.compile.lower import Real
 
 _ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 31  # C's fenv.h
 
@@ -25,7 +25,7 @@ _LARGE = 2 << 20  # bytes of results: more than a core's own caches hold
 _LONGEST = 3000  # steps that are worth compiling twice
 
 
-def streams(tape: Tape, real: Float) -> bool:
+def streams(tape: Tape, real: Real) -> bool:
     """Whether there is a ``stream``: where more is written than read, in whole pieces of four
     doubles. Pieces of four floats were slower."""
     read, written = (
@@ -35,7 +35,7 @@ def streams(tape: Tape, real: Float) -> bool:
     return real.size == 8 and whole and sum(written) > sum(read) and len(tape) <= _LONGEST
 
 
-def emit_loop(tape: Tape, real: Float, lanes: int) -> str:
+def emit_loop(tape: Tape, real: Real, lanes: int) -> str:
     """``loop`` and what it needs."""
     parts = [
         _loop(tape, real, lanes),
@@ -46,7 +46,7 @@ def emit_loop(tape: Tape, real: Float, lanes: int) -> str:
     return "\n".join(parts)
 
 
-def _loop(tape: Tape, real: Float, lanes: int) -> str:
+def _loop(tape: Tape, real: Real, lanes: int) -> str:
     """The gufunc's inner loop: char **args, intp *dims, intp *steps, void *data."""
     shapes = [core(shape) for shape in (*tape.inputs.values(), *tape.outputs.values())]
     n_in, n_all = len(tape.inputs), len(shapes)
@@ -176,11 +176,11 @@ def _stride(name: str, index: int) -> list[str]:
     ]
 
 
-def _core_stride(name: str, index: int, there: bool, real: Float) -> list[str]:
+def _core_stride(name: str, index: int, there: bool, real: Real) -> list[str]:
     return _stride(name, index) if there else [f"{name} = add i64 0, {real.size}"]
 
 
-def _copy(real: Float, name: str) -> str:
+def _copy(real: Real, name: str) -> str:
     """Rows of up to two core dimensions to (pack) or from (unpack) a contiguous buffer."""
     source, target = ("%far", "%near") if name == "pack" else ("%near", "%far")
     return f"""
@@ -227,7 +227,7 @@ exit:
 }}"""
 
 
-def _fill(real: Float, lanes: int) -> str:
+def _fill(real: Real, lanes: int) -> str:
     """``copy`` a row; ``fill`` all lanes with one, so that those that no state uses compute
     nothing that could overflow."""
     return f"""

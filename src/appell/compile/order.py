@@ -13,7 +13,10 @@ from collections.abc import Collection, Sequence
 from appell.compile.tape import Step
 
 WAITING = 24  # values, the sines and cosines among them: measured to be fastest
-_CYCLES = {"fma": 4, "fms": 4, "fnma": 4, "inv": 13, "sqrt": 18, "atan2": 60, "neg": 1, "abs": 1}
+_CYCLES = {
+    "fma": 4, "fms": 4, "fnma": 4, "inv": 13, "div": 13, "sqrt": 18, "neg": 1, "abs": 1,
+    "atan2": 60, "exp": 60, "log": 90, "pow": 150, "sinh": 80, "cosh": 70, "tanh": 60,
+}  # fmt: skip
 _USUAL = 3  # cycles of all others
 
 

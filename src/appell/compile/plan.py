@@ -30,10 +30,11 @@ class Plan:
 
     def __init__(self, tape: Tape, length: int | None = None) -> None:
         length = length or LENGTH
-        levels = _trig_levels(tape.steps)
+        self.operands = operands = [step.operands for step in tape.steps]
+        levels = _trig_levels(tape.steps, operands)
         early = [k for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1]
         self.angles = list(dict.fromkeys(tape.steps[k].a for k in early))
-        self.before_angles = _cone(tape.steps, self.angles)
+        self.before_angles = _cone(operands, self.angles)
         done = {*self.before_angles, *early}
         later = [k for k in range(len(tape.steps)) if k not in done]
         cuts = range(0, max(len(later), 1), length)
@@ -47,8 +48,8 @@ class Plan:
             at = self._assign(window)
             for place in window.places:
                 last_use[place] = max(last_use[place], at)
-        for place, step in enumerate(tape.steps):
-            for used in step.operands:
+        for place, those in enumerate(operands):
+            for used in those:
                 last_use[used] = max(last_use[used], home[place])
         self.slots, self.room = self._slots(tape, home, last_use)
         if len(self.parts) == 1:  # longer tapes were measured to be faster as they are recorded
@@ -92,16 +93,16 @@ def _windows(tape: Tape) -> Iterator[Window]:
             yield Window(k, width, first, places[first : first + 4])
 
 
-def _trig_levels(steps: Sequence[Step]) -> list[int]:
+def _trig_levels(steps: Sequence[Step], operands: Sequence[Sequence[int]]) -> list[int]:
     """How many sines and cosines stand on the longest way to each step."""
     levels: list[int] = []
-    for step in steps:
-        level = max((levels[k] for k in step.operands), default=0)
+    for step, those in zip(steps, operands, strict=True):
+        level = max(map(levels.__getitem__, those), default=0)
         levels.append(level + (step.op in ("sin", "cos")))
     return levels
 
 
-def _cone(steps: Sequence[Step], places: Sequence[int]) -> list[int]:
+def _cone(operands: Sequence[Sequence[int]], places: Sequence[int]) -> list[int]:
     """Everything the places are computed from, and themselves, in order."""
     needed, stack = set(), list(places)
     while stack:
@@ -109,5 +110,5 @@ def _cone(steps: Sequence[Step], places: Sequence[int]) -> list[int]:
         if place in needed:
             continue
         needed.add(place)
-        stack += steps[place].operands
+        stack += operands[place]
     return sorted(needed)

@@ -73,24 +73,47 @@ class Recorded:
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: self.__bool__()
 
-    def sin(self) -> Recorded:
-        return Recorded(_unary(casadi.OP_SIN, self.sx))
-
-    def cos(self) -> Recorded:
-        return Recorded(_unary(casadi.OP_COS, self.sx))
-
-    def sqrt(self) -> Recorded:
-        return Recorded(_unary(casadi.OP_SQRT, self.sx))
-
     def sign(self) -> Recorded:
         return Recorded(_unary(casadi.OP_SIGN, self.sx))
 
     def __abs__(self) -> Recorded:
         return Recorded(_unary(casadi.OP_FABS, self.sx))
 
+    def __pos__(self) -> Recorded:
+        return self
+
+    def __pow__(self, other: Any) -> Recorded:
+        return Recorded(self.sx ** as_sx(other))
+
+    def __rpow__(self, other: Any) -> Recorded:
+        return Recorded(as_sx(other) ** self.sx)
+
     @staticmethod
     def atan2(y: Any, x: Any) -> Recorded:
-        return Recorded(_binary(casadi.OP_ATAN2, _sx(y), _sx(x)))
+        return Recorded(_binary(casadi.OP_ATAN2, as_sx(y), as_sx(x)))
+
+    def arctan2(self, other: Any) -> Recorded:
+        return self.atan2(self, other)
+
+    def hypot(self, other: Any) -> Recorded:
+        return Recorded(casadi.sqrt(self.sx * self.sx + as_sx(other) * as_sx(other)))
+
+
+# NumPy's functions find those of a scalar that it does not know by name.
+FUNCTIONS = {
+    "sin": casadi.OP_SIN, "cos": casadi.OP_COS, "tan": casadi.OP_TAN, "arcsin": casadi.OP_ASIN,
+    "arccos": casadi.OP_ACOS, "arctan": casadi.OP_ATAN, "sinh": casadi.OP_SINH,
+    "cosh": casadi.OP_COSH, "tanh": casadi.OP_TANH, "exp": casadi.OP_EXP, "log": casadi.OP_LOG,
+    "sqrt": casadi.OP_SQRT,
+}  # fmt: skip
+
+
+def _method(op: int) -> Callable[[Recorded], Recorded]:
+    return lambda x: Recorded(_unary(op, x.sx))
+
+
+for _name, _op in FUNCTIONS.items():
+    setattr(Recorded, _name, _method(_op))
 
 
 def record(
@@ -98,11 +121,14 @@ def record(
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],
     wrt: Sequence[str] = (),
+    along: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Tape:
     """The graph of ``equation(*inputs)``; with ``wrt``, of its Jacobians by those inputs.
 
     The equation takes nested lists of scalars of the shapes given, and gives such lists.
-    A Jacobian of an output of shape s by an input of shape t has the shape s + t.
+    A Jacobian of an output of shape s by an input of shape t has the shape s + t. ``along``
+    gives for some of these inputs, vectors, the matrix whose columns are the directions in which
+    they change; the Jacobian by them is in these.
     """
     symbols = {name: casadi.SX.sym(name, prod(shape)) for name, shape in inputs.items()}
     arguments = [
@@ -112,12 +138,16 @@ def record(
     if len(outputs) == 1:
         results = (results,)
     columns = {
-        name: casadi.vertcat(*(_sx(x) for x in _flat(result, shape)))
+        name: casadi.vertcat(*(as_sx(x) for x in _flat(result, shape)))
         for (name, shape), result in zip(outputs.items(), results, strict=True)
     }
     shapes = dict(outputs)
     if wrt:
-        columns, shapes = _jacobians(columns, symbols, inputs, outputs, wrt)
+        ways = {
+            x: casadi.vertcat(*(casadi.horzcat(*map(as_sx, row)) for row in way(*arguments)))
+            for x, way in (along or {}).items()
+        }
+        columns, shapes = _jacobians(columns, symbols, inputs, outputs, wrt, ways)
     function = casadi.Function("f", list(symbols.values()), list(columns.values()))
     return Tape.from_casadi(function, dict(inputs), shapes)
 
@@ -128,6 +158,7 @@ def _jacobians(
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],
     wrt: Sequence[str],
+    ways: Mapping[str, casadi.SX],
 ) -> tuple[dict[str, casadi.SX], dict[str, Shape]]:
     unknown = [x for x in wrt if x not in symbols]
     if unknown:
@@ -138,9 +169,13 @@ def _jacobians(
     for name, column in columns.items():
         for x in wrt:
             label = f"d{name}_d{x}"
-            dense = casadi.densify(casadi.jacobian(column, symbols[x]))
-            blocks[label] = casadi.vec(dense.T)
-            shapes[label] = outputs[name] + inputs[x]
+            if x in ways:
+                found = casadi.jtimes(column, symbols[x], ways[x])
+                shapes[label] = (*outputs[name], ways[x].shape[1])
+            else:
+                found = casadi.jacobian(column, symbols[x])
+                shapes[label] = outputs[name] + inputs[x]
+            blocks[label] = casadi.vec(casadi.densify(found).T)
     return blocks, shapes
 
 
@@ -166,5 +201,6 @@ def _flat(result: Any, shape: Shape) -> Iterable[Any]:
     return chain.from_iterable(_flat(row, shape[1:]) for row in rows)
 
 
-def _sx(x: Any) -> casadi.SX:
+def as_sx(x: Any) -> casadi.SX:
+    """A recorded scalar, or a number, as CasADi has it."""
     return x.sx if isinstance(x, Recorded) else casadi.SX(float(x))

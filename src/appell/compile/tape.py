@@ -14,16 +14,19 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
+from appell.errors import InputError
+
 Shape = tuple[int, ...]
 
 
 FUSED = ("fma", "fms", "fnma")  # x y + c, x y - c and c - x y, rounded once
+LEAVES = frozenset(("constant", "whole", "input"))  # steps that read no others
 
 
 class Step(NamedTuple):
-    """One operation. ``a`` and ``b`` are places of earlier steps; for a constant ``a`` is its
-    value, for an input ``a`` and ``b`` are its number and element; for a fused one ``a`` is the
-    pair of places that are multiplied."""
+    """One operation. ``a`` and ``b`` are places of earlier steps; of three places ``a`` is the
+    pair of the first two. For a constant ``a`` is its value, for an input ``a`` and ``b`` are its
+    number and element."""
 
     op: str
     a: Any
@@ -32,18 +35,23 @@ class Step(NamedTuple):
     @property
     def operands(self) -> tuple[int, ...]:
         """The places that it reads."""
-        if self.op in ("constant", "input"):
+        op, a, b = self
+        if op in LEAVES:
             return ()
-        if self.op in FUSED:
-            return (*self.a, self.b)
-        return (self.a,) if self.b is None else (self.a, self.b)
+        if type(a) is tuple:
+            return (*a, b)
+        return (a,) if b is None else (a, b)
 
     def moved(self, to: Mapping[int, int]) -> Step:
         """The same operation, of places that have moved."""
-        if self.op in ("constant", "input"):
+        if self.op in LEAVES:
             return self
-        a = tuple(to[x] for x in self.a) if self.op in FUSED else to[self.a]
+        a = tuple(to[x] for x in self.a) if isinstance(self.a, tuple) else to[self.a]
         return Step(self.op, a, None if self.b is None else to[self.b])
+
+
+class Foreign(InputError):
+    """A function has an operation that kernels do not have; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +68,12 @@ class Tape:
         cls, function: Any, inputs: dict[str, Shape], outputs: dict[str, Shape]
     ) -> Tape:
         """From a CasADi function of SX, whose instructions are walked once."""
-        builder = _Builder()
-        names = _operations()
+        builder, names = _Builder(), _operations()
         work: dict[int, int] = {}
         results: list[list[int]] = [[-1] * function.numel_out(k) for k in range(function.n_out())]
-        places = [_places(function.sparsity_out(k)) for k in range(function.n_out())]
+        places = [function.sparsity_out(k).row() for k in range(function.n_out())]
         for k in range(function.n_instructions()):
-            op = names[function.instruction_id(k)]
+            op = names.get(function.instruction_id(k), "")
             if op == "output":
                 number, element = function.instruction_output(k)
                 results[number][places[number][element]] = work[function.instruction_input(k)[0]]
@@ -76,25 +83,15 @@ class Tape:
                 work[target] = builder.constant(function.instruction_constant(k))
             elif op == "input":
                 work[target] = builder.step("input", *function.instruction_input(k))
+            elif op:
+                operands = function.instruction_input(k)[: 2 if op in _BINARY else 1]
+                work[target] = builder.apply(op, *(work[j] for j in operands))
             else:
-                arguments = [work[j] for j in function.instruction_input(k)[: _ARITY[op]]]
-                work[target] = builder.apply(op, *arguments)
+                raise Foreign(f"CasADi's operation {function.instruction_id(k)} is not compiled.")
         zero = builder.constant(0.0)
         filled = [[zero if place < 0 else place for place in row] for row in results]
         steps, kept = reachable(builder.steps, filled)
         return cls(inputs, outputs, steps, kept)
-
-    def side_by_side(self) -> Tape:
-        """The same steps, each where its arguments are ready, so that long chains of operations
-        that do not need each other run beside each other. It pays where chains are long and
-        few values wait."""
-        ready: list[int] = []
-        for step in self.steps:
-            after = max((ready[k] for k in step.operands), default=0)
-            ready.append(after + _CYCLES.get(step.op, 4))
-        order = sorted(range(len(ready)), key=lambda k: ready[k] - _CYCLES.get(self.steps[k].op, 4))
-        steps, results = moved(self.steps, order, self.results)
-        return Tape(self.inputs, self.outputs, steps, results)
 
     def unread(self) -> list[tuple[int, int]]:
         """Inputs that no output depends on: NaN there must not pass unseen."""
@@ -115,13 +112,7 @@ class Tape:
         return len(self.steps)
 
 
-_ARITY = {
-    "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sq": 1, "twice": 1, "inv": 1,
-    "sin": 1, "cos": 1, "sqrt": 1, "sign": 1, "abs": 1, "atan2": 2,
-}  # fmt: skip
-
-
-_CYCLES = {"atan2": 75, "sin": 50, "cos": 50, "sqrt": 20, "inv": 14}  # of an operation, about
+_BINARY = ("add", "sub", "mul", "div", "atan2", "pow")  # the others have one operand
 
 
 def _operations() -> dict[int, str]:
@@ -132,18 +123,16 @@ def _operations() -> dict[int, str]:
         c.OP_ADD: "add", c.OP_SUB: "sub", c.OP_MUL: "mul", c.OP_DIV: "div",
         c.OP_NEG: "neg", c.OP_SQ: "sq", c.OP_TWICE: "twice", c.OP_INV: "inv",
         c.OP_SIN: "sin", c.OP_COS: "cos", c.OP_SQRT: "sqrt", c.OP_SIGN: "sign",
-        c.OP_FABS: "abs", c.OP_ATAN2: "atan2",
+        c.OP_FABS: "abs", c.OP_ATAN2: "atan2", c.OP_TAN: "tan", c.OP_ATAN: "atan",
+        c.OP_ASIN: "asin", c.OP_ACOS: "acos", c.OP_EXP: "exp", c.OP_LOG: "log", c.OP_POW: "pow",
+        c.OP_CONSTPOW: "pow", c.OP_SINH: "sinh", c.OP_COSH: "cosh", c.OP_TANH: "tanh",
     }  # fmt: skip
-
-
-def _places(sparsity: Any) -> list[int]:
-    """Where each nonzero of a dense or sparse column stands."""
-    return list(sparsity.row())
 
 
 def reachable(
     steps: Sequence[Step], results: Sequence[Sequence[int]]
 ) -> tuple[tuple[Step, ...], tuple[tuple[int, ...], ...]]:
+    """The steps that the results need, and the results' places among them."""
     needed = [False] * len(steps)
     for row in results:
         for place in row:
@@ -151,19 +140,12 @@ def reachable(
     for place in reversed(range(len(steps))):
         for used in steps[place].operands if needed[place] else ():
             needed[used] = True
-    return moved(steps, [place for place in range(len(steps)) if needed[place]], results)
-
-
-def moved(
-    steps: Sequence[Step], order: Sequence[int], results: Sequence[Sequence[int]]
-) -> tuple[tuple[Step, ...], tuple[tuple[int, ...], ...]]:
-    """Steps in another order, without those that are not in it."""
     kept: list[Step] = []
     to: dict[int, int] = {}
-    for place in order:
-        step = steps[place].moved(to)
-        to[place] = len(kept)
-        kept.append(step)
+    for place, step in enumerate(steps):
+        if needed[place]:
+            to[place] = len(kept)
+            kept.append(step.moved(to))
     return tuple(kept), tuple(tuple(to[p] for p in row) for row in results)
 
 
@@ -185,8 +167,10 @@ class _Builder:
     def constant(self, value: float) -> int:
         return self.step("constant", float(value) + 0.0)
 
-    def apply(self, op: str, a: int, b: int = -1) -> int:
-        return getattr(self, op)(a, b) if b >= 0 else getattr(self, op)(a)
+    def apply(self, op: str, *operands: int) -> int:
+        """An operation, by its rule below if it has one."""
+        rule = getattr(self, op, None)
+        return rule(*operands) if rule else self.step(op, *operands)
 
     def value(self, place: int) -> float | None:
         op, a, _ = self.steps[place]
@@ -274,25 +258,24 @@ class _Builder:
     def twice(self, a: int) -> int:
         return self.mul(self.constant(2.0), a)
 
-    def inv(self, a: int) -> int:
-        return self.step("inv", a)
-
-    def sin(self, a: int) -> int:
-        return self.step("sin", a)
-
-    def cos(self, a: int) -> int:
-        return self.step("cos", a)
-
-    def sqrt(self, a: int) -> int:
-        return self.step("sqrt", a)
-
-    def sign(self, a: int) -> int:
-        return self.step("sign", a)
-
-    def abs(self, a: int) -> int:
-        return self.step("abs", a)
-
     def atan2(self, a: int, b: int) -> int:
         if (x := self.negated(a)) is not None:
             return self.neg(self.atan2(x, b))
         return self.step("atan2", a, b)
+
+    def tan(self, a: int) -> int:
+        return self.step("div", self.step("sin", a), self.step("cos", a))
+
+    def atan(self, a: int) -> int:
+        return self.atan2(a, self.constant(1.0))
+
+    def asin(self, a: int) -> int:
+        return self.atan2(a, self._leg(a))
+
+    def acos(self, a: int) -> int:
+        return self.atan2(self._leg(a), a)
+
+    def _leg(self, a: int) -> int:
+        """The square root of 1 - a^2."""
+        one = self.constant(1.0)
+        return self.step("sqrt", self.mul(self.sub(one, a), self.add(one, a)))

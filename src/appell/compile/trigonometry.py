@@ -1,26 +1,18 @@
-"""Sine and cosine over lanes, as polynomials.
+"""Sine, cosine and arctangent, as routines.
 
-The angle is reduced by multiples of pi/2 in three parts with fused
-multiply-adds: the first step is exact, and the others leave an error below one
-unit in the last place of what remains, however near the angle is to a multiple.
-The polynomials are the minimax ones of the C library fdlibm (Sun, 1993) and, in
-single precision, of Cephes (Moshier, 1989). Beyond FAR :mod:`appell.compile.reduction`
-answers, lane by lane; so few states are there that one test for a whole group of angles is
-enough.
+The polynomials are the minimax ones of the C library fdlibm (Sun, 1993) and, in single
+precision, of Cephes (Moshier, 1989). Zeros, infinities and NaN give what C gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
-AT_ONCE = 6  # angles whose instructions are interleaved: measured to be fastest
-FAR = {"double": 2.0**30, "float": 2.0**16}
+from appell.compile.lower import Real, Value, fma, horner, select, step
 
+FAR = {"double": 2.0**30, "float": 2.0**16}
 TWO_OVER_PI = 0.63661977236758134308
-MAGIC = {"double": 6755399441055744.0, "float": 12582912.0}  # adding it rounds to a whole number
-PARTS = {
+HALF_PI = {  # in three parts
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "float": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512451e-15),
 }
@@ -38,113 +30,177 @@ COS = {
     ),
     "float": (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
 }  # fmt: skip
+COTANGENT = 2.414213562373095  # of pi/8
+QUARTER_PI = {
+    "double": (0.7853981633974483, 3.061616997868383e-17),
+    "float": (0.785398185253143310546875, -2.185569500093121e-8),
+}
+ATAN = {
+    "double": (
+        -3.33333333333329318027e-01, 1.99999999998764832476e-01, -1.42857142725034663711e-01,
+        1.11111104054623557880e-01, -9.09088713343650656196e-02, 7.69187620504482999495e-02,
+        -6.66107313738753120669e-02, 5.83357013379057348645e-02, -4.97687799461593236017e-02,
+        3.65315727442169155270e-02, -1.62858201153657823623e-02,
+    ),
+    "float": (-3.33329491539e-1, 1.99777106478e-1, -1.38776856032e-1, 8.05374449538e-2),
+}  # fmt: skip
 
 
-class Trigonometry:
-    """Writes sines and cosines into a body, a group of angles at a time."""
+def sine_cosine(real: Real, x: Value) -> tuple[Value, Value]:
+    """Sine and cosine of |x| up to FAR. Multiples of pi/2 are taken away in three parts: the first
+    step is exact, and the others leave an error below one unit in the last place of what remains,
+    however near the angle is to a multiple."""
+    turns = fma(x, TWO_OVER_PI, real.magic)
+    quadrant = turns.bits
+    minus_k = -(turns - real.magic)
+    r = x
+    for part in HALF_PI[real.name]:
+        r = fma(minus_k, part, r)
+    z = r * r
+    s = fma(r * z, horner(z, SIN[real.name]), r)
+    zz, half = z * z, fma(z, -0.5, 1.0)
+    c = fma(zz, horner(z, COS[real.name]), half)
+    return _turned(real, quadrant, s, c)
 
-    def __init__(self, body: Any) -> None:
-        self.body = body
-        self.known: dict[tuple[str, int], str] = {}
-        self.groups = 0
 
-    def group(self, angles: Sequence[int], unread: Sequence[tuple[int, int]]) -> None:
-        """Sine and cosine of each angle. NaN in an input that is not read spoils them all, so
-        that it reaches the outputs as it would if the equation were computed in full."""
-        if not angles:
-            return
-        body, V, lanes = self.body, self.body.vector, self.body.lanes
-        near = self.all_near([body.value(a) for a in angles])
-        far = [self.far(body.value(a)) for a in angles]
-        spoiled = [body.input(*place) for place in unread]
-        spoiled = [body.new(f"fsub {V} {x}, {x}") for x in spoiled]
-        no_number = [body.new(f"fcmp uno {V} {x}, {x}") for x in spoiled]
-        some = far[0]
-        for other in (*far[1:], *no_number):
-            some = body.new(f"or <{lanes} x i1> {some}, {other}")
-        bits = body.new(f"bitcast <{lanes} x i1> {some} to i{lanes}")
-        rare = body.new(f"icmp ne i{lanes} {bits}, 0")
-        g = self.groups
-        self.groups += 1
-        start = "entry" if g == 0 else f"trig{g - 1}.end"
-        body.lines.append(f"  br i1 {rare}, label %trig{g}.far, label %trig{g}.end, !prof !0")
-        body.lines.append(f"trig{g}.far:")
-        mended = []
-        for a, (s, c) in zip(angles, near, strict=True):
-            both = body.new(f"call {{{V}, {V}}} @far({V} {body.value(a)}, {V} {s}, {V} {c})")
-            pair = [body.new(f"extractvalue {{{V}, {V}}} {both}, {i}") for i in (0, 1)]
-            for x, none in zip(spoiled, no_number, strict=True):
-                pair = [body.new(f"select <{lanes} x i1> {none}, {V} {x}, {V} {p}") for p in pair]
-            mended.append(pair)
-        body.lines.append(f"  br label %trig{g}.end")
-        body.lines.append(f"trig{g}.end:")
-        for a, fast, slow in zip(angles, near, mended, strict=True):
-            for op, x, y in zip(("sin", "cos"), fast, slow, strict=True):
-                self.known[op, a] = body.new(f"phi {V} [{x}, %{start}], [{y}, %trig{g}.far]")
+def far_sine_cosine(real: Real, x: Value, sine: Value, cosine: Value) -> tuple[Value, Value]:
+    """The sine and cosine given, but those of x where |x| is beyond FAR; they err by less than one
+    unit in the last place."""
+    far = abs(x) > FAR[real.name]
+    quadrant, r, low = _reduced(real, select(far, x, FAR[real.name]))
+    z = r * r
+    half = z * 0.5
+    s = r + fma(r * z, horner(z, SIN[real.name]), fma(-half, low, low))
+    main = 1.0 - half
+    lost = (1.0 - main) - half
+    c = main + fma(-r, low, fma(z * z, horner(z, COS[real.name]), lost))
+    s, c = _turned(real, quadrant, s, c)
+    s = s.signed(x.sign)
+    finite, none = abs(x) <= real.largest, x - x
+    s, c = (select(finite, y, none) for y in (s, c))
+    return select(far, s, sine), select(far, c, cosine)
 
-    def all_near(self, angles: Sequence[str]) -> list[tuple[str, str]]:
-        """Some angles at a time, instruction by instruction: each is a long chain, in which every
-        one waits for the one before."""
-        found, lines = [], self.body.lines
-        groups = -(-len(angles) // AT_ONCE)
-        size = -(-len(angles) // groups)
-        for k in range(0, len(angles), size):
-            chains = []
-            for x in angles[k : k + size]:
-                start = len(lines)
-                found.append(self.near(x))
-                chains.append(lines[start:])
-                del lines[start:]
-            lines += chain.from_iterable(zip(*chains, strict=True))
-        return found
 
-    def near(self, x: str) -> tuple[str, str]:
-        """Sine and cosine of |x| up to FAR."""
-        body, T = self.body, self.body.real.name
-        V, lanes, new, splat = body.vector, body.lanes, body.new, body.splat
-        bits = 64 if T == "double" else 32
-        I = f"<{lanes} x i{bits}>"
-        fma = f"call {V} @llvm.fma.v{lanes}{body.real.suffix}"
+def _reduced(real: Real, x: Value) -> tuple[Value, Value, Value]:
+    """The quadrant of a large |x|, and what is left in two parts (Payne and Hanek, 1983).
 
-        def integer(k: int) -> str:
-            return f"splat (i{bits} {k})"
+    |x| = m 2^e with a whole m. Of 2/pi only the bits matter that give m 2^e 2/pi modulo 4: 192 of
+    them, from a table, times m. The two uppermost bits of the product are the quadrant, the others
+    a fraction of a quarter turn: no number is so near to a multiple of pi/2 that its first 62 bits
+    are zero.
+    """
+    p = _product(real, x)
+    high, middle = (p[k] << 32 | p[k - 1] for k in (5, 3))
+    upper, lower = high << 2 | middle >> 62, middle << 2 | p[1] >> 30
+    more = upper >> 63  # half a quarter turn, or more
+    quadrant = (high >> 62) + more
+    below = 0 - more
+    upper, lower = upper ^ below, lower ^ below
+    zeros = step("zeros", upper)
+    angle = _upper_half(upper << zeros | lower >> 1 >> (63 - zeros), 0xC90FDAA22168C235)  # pi/2
+    if real.bits == 64:
+        unit = _power_of_two(real, 960 - zeros)
+        first = _small(real, angle >> 32) * 2.0**32 + _small(real, angle & (2**32 - 2**11))
+        second = _small(real, angle & (2**11 - 1))
+    else:
+        unit = _power_of_two(real, 104 - zeros)
+        first = _small(real, angle >> 40)
+        second = _small(real, angle >> 16 & (2**24 - 1)) * 2.0**-24
+    minus = step("narrow", more) << (real.bits - 1)
+    return step("narrow", quadrant), (first * unit).signed(minus), (second * unit).signed(minus)
 
-        turns = new(f"{fma}({V} {x}, {V} {splat(TWO_OVER_PI)}, {V} {splat(MAGIC[T])})")
-        quadrant = new(f"bitcast {V} {turns} to {I}")
-        k = new(f"fsub {V} {turns}, {splat(MAGIC[T])}")
-        minus_k = new(f"fneg {V} {k}")
-        r = x
-        for part in PARTS[T]:
-            r = new(f"{fma}({V} {minus_k}, {V} {splat(part)}, {V} {r})")
-        z = new(f"fmul {V} {r}, {r}")
 
-        def polynomial(coefficients: Sequence[float]) -> str:
-            value = splat(coefficients[-1])
-            for c in reversed(coefficients[:-1]):
-                value = new(f"{fma}({V} {value}, {V} {z}, {V} {splat(c)})")
-            return value
+def _product(real: Real, x: Value) -> list[Any]:
+    """The lowest 192 bits of m times those of 2/pi from where the product is below 4, in words of
+    32 bits, the lowest first."""
+    bits = x.bits
+    exponent = step("wide", bits >> real.fraction & (2 * real.bias + 1))
+    first = exponent - (real.bias + real.fraction - 30)
+    word, shift = first >> 5, first & 31
+    window = [step("look", word + k if k else word) << shift >> 32 for k in (5, 4, 3, 2, 1, 0)]
+    m = step("wide", bits & (2**real.fraction - 1) | 2**real.fraction)
+    product: list[Any] = [0] * 6
+    for j, limb in enumerate([m & (2**32 - 1), m >> 32] if real.bits == 64 else [m]):
+        carry: Any = 0
+        for i in range(6 - j):
+            t = window[i] * limb
+            for more in (product[i + j], carry):
+                t = t if isinstance(more, int) else t + more
+            product[i + j], carry = t & (2**32 - 1), t >> 32
+    return product
 
-        rz = new(f"fmul {V} {r}, {z}")
-        s = new(f"{fma}({V} {rz}, {V} {polynomial(SIN[T])}, {V} {r})")
-        zz = new(f"fmul {V} {z}, {z}")
-        half = new(f"{fma}({V} {z}, {V} {splat(-0.5)}, {V} {splat(1.0)})")
-        c = new(f"{fma}({V} {zz}, {V} {polynomial(COS[T])}, {V} {half})")
 
-        odd = new(f"and {I} {quadrant}, {integer(1)}")
-        swap = new(f"icmp ne {I} {odd}, zeroinitializer")
-        sine = new(f"select <{lanes} x i1> {swap}, {V} {c}, {V} {s}")
-        cosine = new(f"select <{lanes} x i1> {swap}, {V} {s}, {V} {c}")
-        after = new(f"add {I} {quadrant}, {integer(1)}")
+def _upper_half(x: Value, y: int) -> Value:
+    """The upper 64 bits of a product."""
+    (x0, x1), (y0, y1) = (x & (2**32 - 1), x >> 32), (y & (2**32 - 1), y >> 32)
+    b = x1 * y0 + (x0 * y0 >> 32)
+    c = x0 * y1 + (b & (2**32 - 1))
+    return x1 * y1 + (b >> 32) + (c >> 32)
 
-        def signed(value: str, turn: str) -> str:
-            second = new(f"and {I} {turn}, {integer(2)}")
-            sign = new(f"shl {I} {second}, {integer(bits - 2)}")
-            raw = new(f"bitcast {V} {value} to {I}")
-            return new(f"bitcast {I} {new(f'xor {I} {raw}, {sign}')} to {V}")
 
-        return signed(sine, quadrant), signed(cosine, after)
+def _small(real: Real, word: Value) -> Value:
+    """A whole number, of at most 32 bits, or 24 in single precision, as a number."""
+    if real.bits == 64:
+        return (word | real.power_bits(52)).number - 2.0**52
+    upper, lower = (
+        (step("narrow", part) | real.power_bits(23)).number - 2.0**23
+        for part in (word >> 12, word & (2**12 - 1))
+    )
+    return upper * 2.0**12 + lower
 
-    def far(self, x: str) -> str:
-        body, V = self.body, self.body.vector
-        size = body.new(f"call {V} @llvm.fabs.v{body.lanes}{body.real.suffix}({V} {x})")
-        return body.new(f"fcmp ogt {V} {size}, {body.splat(FAR[body.real.name])}")
+
+def _power_of_two(real: Real, stored: Value) -> Value:
+    """The power of two with this stored exponent."""
+    return (step("narrow", stored) << real.fraction).number
+
+
+def _turned(real: Real, quadrant: Value, s: Value, c: Value) -> tuple[Value, Value]:
+    """Sine and cosine, from those of what is left and the number of quarter turns before it."""
+    odd = step("nonzero", quadrant & 1)
+    sine, cosine = select(odd, c, s), select(odd, s, c)
+    second, third = (quadrant & 2, (quadrant + 1) & 2)  # half a turn changes the sign
+    return sine.signed(second << (real.bits - 2)), cosine.signed(third << (real.bits - 2))
+
+
+def arctangent(real: Real, y: Value, x: Value) -> Value:
+    """The angle of the point (x, y). With a = min(|x|, |y|) / max(|x|, |y|) it is m pi/4 + atan(t)
+    or m pi/4 - atan(t), where t is a, or (a - 1)/(a + 1) if a is beyond tan(pi/8): one division
+    makes either. The sum of two finite coordinates must be finite."""
+    width, height = abs(x), abs(y)
+    steep = width < height
+    longer, shorter = select(steep, height, width), select(steep, width, height)
+
+    # Masks take the place of choices where they can: they leave the units free that multiply.
+    # Two zeros are within tan(pi/8); two infinities are not, as NaN is no number from 0 on.
+    every = 2**real.bits - 1
+    within = step("mask", fma(shorter, -COTANGENT, longer) >= 0.0)
+    beyond, unequal = within ^ every, step("mask", step("eq", height, width)) ^ every
+    above, below = shorter - longer.where(beyond), longer + shorter.where(beyond)
+    t = (above / below).where(unequal)
+    z = t * t
+    zz = z * z
+    even, odd = (horner(zz, ATAN[real.name][k::2]) for k in (0, 1))  # chains beside each other
+    angle = fma(t * z, fma(odd, z, even), t)
+
+    # pi/2 - angle where the point is steep, then pi - angle where it is left: angle changes its
+    # sign, and with it 1 - m, and then 2 - m.
+    steep_sign = step("mask", steep) & real.sign_bit
+    left_sign = x.sign
+    m = (within & real.power_bits(0) ^ steep_sign).number + 1.0
+    m = 2.0 - m.signed(left_sign)
+    angle = angle.signed(steep_sign ^ left_sign)
+    high, low = QUARTER_PI[real.name]
+    return fma(m, high, fma(m, low, angle)).signed(y.sign)
+
+
+def two_over_pi(real: Real) -> list[int]:
+    """The table that far angles need: 64 bits of 2/pi, from 32 bits before it on, then from 32 bits
+    later, and so on."""
+    digits = (
+        "00000000a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a"
+        "424dd2e006492eea09d1921cfe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639"
+        "835339f49c845f8bbdf9283b1ff897ffde05980fef2f118b5a0a6d1f6d367ecf27cb09b74f463f66"
+        "9e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d0856033046"
+    )
+    count = 37 if real.bits == 64 else 10
+    return [int(digits[8 * k : 8 * k + 16], 16) for k in range(count)]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.constraints.kernels import compiled
+from appell.constraints.kernels import Closed
 from appell.constraints.reduce import Constraint, Mechanism
 from appell.errors import ModelError
-from appell.recipe import COMPILING
+from appell.model.configuration import integrate
+from appell.recipe import Recipe, compiled
 from appell.robot import Array
-from appell.selfcheck import displaced
 
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
@@ -44,7 +44,7 @@ class Assembly:
     def units(self) -> Array:
         """What each speed is worth in m/s, to compare turns with slides."""
         length = self.mechanism.length
-        return np.array([length if j.kind == "revolute" else 1.0 for j in self.model.joints])
+        return np.array([length if j.screw.angle else 1.0 for j in self.model.joints])
 
     def opening(self, q: Any) -> Array:
         """How far each row is from closed, (..., rows)."""
@@ -101,14 +101,14 @@ class Assembly:
                 break
             step = np.zeros(self.model.nv)
             step[free] = draw.uniform(-_BESIDE, _BESIDE, len(free))
-            there = self.nearest(displaced(self.model, q, step), held)
+            there = self.nearest(integrate(self.model, q, step), held)
             closest = there if self.is_closed(there) else closest
         return closest
 
     def _shortened(self, q: Array, step: Array, size: float) -> tuple[Array, Array, Array]:
         """The longest of the halved steps that closes the loops further; q itself if none does."""
         for _ in range(12):
-            there = displaced(self.model, q, step)
+            there = integrate(self.model, q, step)
             phi, D = self._kernel("closure_jacobian")(there)
             if _size(phi) < size:
                 return there, phi, D
@@ -123,7 +123,7 @@ class Assembly:
         """Closed coordinates ``way`` lengths further along the allowed speeds; q if there are
         none."""
         step = self.allowed(q, rank) @ way * self.mechanism.length / self.units
-        there = self.nearest(displaced(self.model, q, step))
+        there = self.nearest(integrate(self.model, q, step))
         return there if self.is_closed(there) else q
 
     def refuse_open(self, q: Array, fixed: Sequence[str]) -> None:
@@ -143,10 +143,10 @@ class Assembly:
         return names[row]
 
     def _kernel(self, quantity: str) -> Kernel:
-        with COMPILING:
-            if quantity not in self._kernels:
-                self._kernels[quantity] = compiled(self.mechanism, quantity, None, "float64")
-            return self._kernels[quantity]
+        if quantity not in self._kernels:
+            recipe = Recipe(quantity, "reduction")
+            self._kernels[quantity] = compiled(Closed(self.mechanism), recipe, "float64")
+        return self._kernels[quantity]
 
 
 def null_space(J: Array, rank: int) -> Array:

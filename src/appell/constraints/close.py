@@ -14,8 +14,8 @@ from appell.constraints.reduce import Constraint, Mechanism
 from appell.constraints.refusal import finite
 from appell.constraints.rolling import Custom
 from appell.errors import InputError
-from appell.robot import Array, Numbers, Robot
-from appell.selfcheck import displaced
+from appell.model.configuration import integrate
+from appell.robot import Array, Numbers, Robot, is_tree
 
 
 def close(
@@ -37,7 +37,7 @@ def close(
     it, the independent ones. ``guess`` are coordinates near a closed configuration, where the
     robot is assembled and its freedoms are counted; zeros without it.
     """
-    if not isinstance(robot, Robot) or isinstance(robot, ClosedRobot):
+    if not is_tree(robot):
         raise InputError(f"close({robot!r}): expected a Robot that is a tree.")
     if not isinstance(loops, list | tuple):
         raise InputError(f"close: loops = {loops!r}; expected a list of Loop, Rolling, ...")
@@ -74,16 +74,13 @@ def _start(robot: Robot, guess: Numbers | None) -> Array:
         if q.ndim > 1:
             raise InputError(f"close: guess has shape {q.shape}; expected ({robot.nq},).")
         return q
-    q = np.zeros(robot.nq)
-    if robot.model.free:
-        q[6] = 1.0
-    return q
+    return robot.neutral()
 
 
 def _refuse_foreign_rows(assembly: Assembly, reference: Array) -> None:
     """Refuse rows of a user's own that forbid other motion than their closure does."""
     draw, model = np.random.default_rng(0), assembly.model
-    moved = [displaced(model, reference, draw.uniform(-0.1, 0.1, model.nv)) for _ in range(3)]
+    moved = [integrate(model, reference, draw.uniform(-0.1, 0.1, model.nv)) for _ in range(3)]
     closed = [q for q in map(assembly.nearest, moved) if assembly.is_closed(q)]
     for c, rows, closures in assembly.constraints():
         if not isinstance(c, Custom) or c.closure is None:

@@ -8,23 +8,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from appell.constraints import along_loops
 from appell.constraints.assemble import Assembly
 from appell.constraints.choose import freedom_about, freedom_at
-from appell.constraints.kernels import asked_for, compiled, recorded
+from appell.constraints.kernels import Closed
 from appell.constraints.reduce import Constraint, Mechanism
-from appell.constraints.refusal import OF_ACTUATORS, Margins, SingularError, finite, refuse, width
-from appell.dynamics import Array, Numbers, float_kind, one_of
+from appell.constraints.refusal import Margins, SingularError, finite, refuse, width
+from appell.dynamics import Array, Numbers, one_of
 from appell.errors import InputError
+from appell.model import configuration
+from appell.model.configuration import Random, drawing
 from appell.model.model import FREE
 from appell.robot import Robot
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from appell.compile.count import Operations
-    from appell.compile.kernel import Kernel
+    from appell.selfcheck import Check
 
 
 class ClosedRobot(Robot):
@@ -46,6 +47,7 @@ class ClosedRobot(Robot):
         assembly: Assembly | None = None,
     ) -> None:
         super().__init__(mechanism.model)
+        self.system = Closed(mechanism)
         self.mechanism, self.reference, self.check = mechanism, reference, check
         self.assembly = assembly or Assembly(mechanism)
         self._inverse_kinematics = inverse_kinematics
@@ -62,11 +64,6 @@ class ClosedRobot(Robot):
         )
 
     # What it is
-
-    @property
-    def nv(self) -> int:
-        """How many independent speeds: its degrees of freedom."""
-        return len(self.mechanism.independent)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -92,7 +89,7 @@ class ClosedRobot(Robot):
         places = self.joints_named("joints", self.actuated if joints is None else joints)
         if self.model.free and any(k < FREE for k in places):
             raise InputError(f"'{self.name}': a speed of the free base is no coordinate's rate.")
-        return [k + self.model.free for k in places]
+        return [self.model.place(k) for k in places]
 
     def joints_named(self, what: str, names: Sequence[str]) -> list[int]:
         """Where joints stand among the tree's speeds."""
@@ -229,6 +226,29 @@ class ClosedRobot(Robot):
 
     # Configurations
 
+    def neutral(self) -> Array:
+        """The reference: the configuration about which the robot was closed."""
+        return self.reference.copy()
+
+    def random(self, rng: Random = None, count: int | Sequence[int] | None = None) -> Array:
+        """Closed configurations about the reference, within the joints' limits: (nq,), or with
+        ``count``, (count, nq)."""
+        return along_loops.random(self, *drawing(rng, count))
+
+    def integrate(self, q: Numbers, dv: Numbers) -> Array:
+        """Closed coordinates (..., nq) after the independent joints have moved by dv (..., nv),
+        and the others with them."""
+        return along_loops.integrate(self, q, dv)
+
+    def difference(self, q1: Numbers, q2: Numbers) -> Array:
+        """How far (..., nv) the independent joints move from q1 to q2: what leads there along the
+        loops, from a configuration on the same branch. Refused where wheels roll."""
+        return along_loops.difference(self, q1, q2)
+
+    def normalise(self, q: Numbers) -> Array:
+        """Closed configurations (..., nq) near these, with quaternions of length one."""
+        return self.assemble(super().normalise(q))
+
     def closure(self, q: Numbers) -> Array:
         """How far the loops are from closed, (..., rows), in m and rad."""
         return self.assembly.opening(q)
@@ -283,75 +303,43 @@ class ClosedRobot(Robot):
         return self._inverse_kinematics(*target, **options)
 
     def simulate(self, q0: Numbers, v0: Numbers | None = None, **options: Any) -> Any:
-        """See :func:`appell.constraints.simulate.simulate_closed`."""
-        from appell.constraints.simulate import simulate_closed
+        """A run of the robot: see :func:`appell.simulate`."""
+        from appell import simulate
 
-        return simulate_closed(self, q0, v0, **options)
+        return simulate(self, q0, v0, **options)
 
-    def selfcheck(self, states: int = 100, seed: int = 0) -> Any:
-        """Check compiled kernels against laws of physics and Lagrange's multipliers."""
-        from appell.constraints.laws import selfcheck
+    # Checks
 
-        return selfcheck(self, states, seed)
+    def states_to_check(self, count: int, draw: np.random.Generator) -> tuple[Array, Array, Array]:
+        """States near the reference."""
+        q, v = self.random_states(count, draw, spread=0.15)
+        return q, v, draw.uniform(-1, 1, v.shape)
 
-    # Its equations
+    def displaced(self, q: Array, d: Array) -> Array:
+        """Coordinates after a small displacement, closed to its first order."""
+        return configuration.integrate(self.model, q, self.kernel("speeds")(q, d))
 
-    def equation(
-        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
-    ) -> Callable[..., Any]:
-        """Not given: those of the open tree would leave out the loops."""
-        raise InputError(
-            f"equation({quantity!r}): '{self.name}' is closed, and its equations are made only as "
-            "kernels: robot.kernel(...) gives them."
-        )
+    def driven(self, q: Array, tau: Array) -> Array:
+        """The forces on the independent speeds."""
+        Gamma = self.kernel("gamma")(q)[..., list(self.mechanism.actuated), :]
+        return np.einsum("...jn,...j->...n", Gamma, tau)
 
-    def kernel(
-        self,
-        quantity: str,
-        *,
-        formulation: str | None = None,
-        dtype: npt.DTypeLike = "float64",
-        target: str = "cpu",
-        frame: str | None = None,
-        parameters: Sequence[str] | str | bool = (),
-        wrt: Sequence[str] | str = (),
-        regroup: bool = True,
-    ) -> Kernel:
-        """A quantity's compiled equation, without checks."""
-        if formulation is not None or parameters or wrt or target != "cpu" or not regroup:
-            raise InputError(
-                f"kernel({quantity!r}): a closed robot's kernels take a dtype and a frame only."
-            )
-        kind, asked = float_kind(dtype), asked_for(quantity)
-        if asked.frame:
-            self.model.frame(frame)
-        elif frame is not None:
-            raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
-        if quantity.startswith(OF_ACTUATORS) and len(self.actuated) < self.nv:
-            raise InputError(
-                f"'{self.name}' has {self.nv} freedoms and {len(self.actuated)} actuators "
-                f"({', '.join(self.actuated) or 'none'}): no forces of these give every motion. "
-                "Ask for inverse_dynamics(..., generalised=True), the quantity generalised_forces, "
-                "or close it with more actuated joints."
-            )
-        key = quantity, frame, kind
-        return self._made_once(key, lambda: compiled(self.mechanism, *key))
+    def own_laws(self, q: Array, v: Array, tau: Array, a: Array) -> list[Check]:
+        """Loops, and Lagrange's multipliers."""
+        from appell.constraints.laws import multipliers
+        from appell.selfcheck import Check, error
 
-    def default_formulation(self, quantity: str) -> str:
-        return "gibbs_lean"
+        speeds, found = self.kernel("speeds")(q, v), self.kernel("accelerations")(q, v, a)
+        return [
+            Check("loops are closed", float(np.abs(self.closure(q)).max(initial=0.0)), 1e-10),
+            Check(
+                "accelerations are those of Lagrange's multipliers",
+                error(found, multipliers(self, q, speeds, tau)),
+                1e-6,
+            ),
+        ]
 
-    def operations(
-        self,
-        quantity: str,
-        *,
-        formulation: str | None = None,
-        frame: str | None = None,
-        regroup: bool = True,
-    ) -> Operations:
-        """How many multiplications, additions, ... one evaluation takes."""
-        from appell.compile.count import count
-
-        return count(recorded(self.mechanism, quantity, frame))
+    # Refusals
 
     def _checks(self, q: Any) -> Array:
         """Rows of closure and three margins, never refused."""

@@ -17,58 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from appell.equations.linear import Columns
 from appell.maths.scalar import Scalar, is_zero
 
 Matrix = Sequence[Sequence[Scalar]]
 Vector = list[Scalar]
-
-
-class Columns:
-    """A = Q R: the columns of Q at right angles (not of unit length), R with a unit diagonal."""
-
-    def __init__(self, A: Matrix) -> None:
-        given = [[row[k] for row in A] for k in range(len(A[0]))]
-        self.order = sorted(range(len(given)), key=lambda k: sum(not is_zero(x) for x in given[k]))
-        self.Q: list[Vector] = []
-        self.R: list[dict[int, Scalar]] = []  # R[k][j] for j < k
-        self.squares: Vector = []
-        self.inverse: Vector = []
-        for k in self.order:
-            column, above = given[k], {}
-            for j, q in enumerate(self.Q):
-                above[j] = dot(q, column) * self.inverse[j]
-                column = _less(column, above[j], q)
-            self.Q.append(column)
-            self.R.append(above)
-            self.squares.append(dot(column, column))
-            self.inverse.append(1 / self.squares[-1])
-
-    def solve(self, b: Sequence[Scalar]) -> Vector:
-        """x with A x = b, or nearest to it."""
-        n, rest = len(self.Q), list(b)
-        z: Vector = []
-        for k in range(n):
-            z.append(dot(self.Q[k], rest) * self.inverse[k])
-            rest = _less(rest, z[k], self.Q[k])
-        for k in reversed(range(n)):
-            for j, r in self.R[k].items():
-                z[j] = z[j] - r * z[k]
-        x: Vector = [0] * n
-        for k, place in enumerate(self.order):
-            x[place] = z[k]
-        return x
-
-    def least_norm(self, y: Sequence[Scalar]) -> Vector:
-        """The smallest x with A^T x = y (Björck and Paige's order of the sums)."""
-        w = [y[k] for k in self.order]
-        for k, above in enumerate(self.R):
-            for j, r in above.items():
-                w[k] = w[k] - r * w[j]
-        x: Vector = [0] * len(self.Q[0])
-        for k in reversed(range(len(self.Q))):
-            share = (dot(self.Q[k], x) - w[k]) * self.inverse[k]
-            x = _less(x, share, self.Q[k])
-        return x
 
 
 class Block(NamedTuple):
@@ -99,19 +52,6 @@ class Elimination:
                 x[c] = value
             known += block.columns
         return x
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for x, y in zip(a, b, strict=True):
-        if not is_zero(x) and not is_zero(y):
-            total = total + x * y
-    return total
-
-
-def _less(a: Sequence[Scalar], k: Scalar, b: Sequence[Scalar]) -> Vector:
-    """a - k b."""
-    return [x if is_zero(y) or is_zero(k) else x - k * y for x, y in zip(a, b, strict=True)]
 
 
 def _minus_known(b: Scalar, row: Sequence[Scalar], x: Vector, known: Sequence[int]) -> Scalar:

@@ -1,157 +1,166 @@
-"""What can be asked of a closed robot, and the kernels that answer it."""
+"""A closed mechanism as a system: what can be asked of it, and in which formulations.
+
+Its equations are those of its tree, brought to independent speeds by
+:mod:`appell.constraints.reduce`; so a formulation of the tree is one of the closed robot wherever
+all parts that the reduction needs have it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar
 
 from appell.constraints import reduce
 from appell.constraints.reduce import Mechanism
-from appell.constraints.rolling import Custom
-from appell.equations.coordinates import Axes
-from appell.equations.quantities import REGRESSORS
-from appell.errors import InputError, ModelError
-from appell.model.parameters import inertial_parameters
+from appell.equations.coordinates import Axes, Equation
+from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity, state
+from appell.errors import InputError
+from appell.model.parameters import values
+from appell.system import Array, tree_size, varied
 
-if TYPE_CHECKING:
-    from appell.compile.kernel import Kernel
-    from appell.compile.tape import Tape
-
-
-class Asked(NamedTuple):
-    """Inputs, and the axes of the outputs: "n" counts independent speeds, "v" the tree's, "q"
-    coordinates, "d" actuators, "r" forbidden rows, "c" rows of closure, "k" those and
-    three margins, "y" coordinates and speeds, "p" parameters, a regressor's name its columns."""
-
-    inputs: tuple[str, ...]
-    outputs: dict[str, Axes]
-    equation: Callable[..., Any]
-    frame: bool = False
+# What the actuators' forces must be able to give.
+OF_ACTUATORS = ("inverse_dynamics", "regressor", "actuator_torques")
 
 
-def _with_friction(equation: Callable[..., Any]) -> Callable[..., Any]:
-    def rubbing(*arguments: Any) -> Any:
-        return equation(*arguments, friction=True)
+def _reduced(
+    inputs: Mapping[str, Axes],
+    outputs: Mapping[str, Axes],
+    equation: Equation,
+    *parts: str,
+    frame: bool = False,
+) -> Quantity:
+    """A quantity made of these parts of the tree, in every formulation that they share."""
+    tables = [QUANTITIES[part].formulations for part in parts]
+    first: Iterable[str] = tables[0] if tables else ("reduction",)
+    shared = [name for name in first if all(name in table for table in tables)]
+    by = {name: partial(_by_formulation, equation, name) for name in shared}
+    return Quantity(inputs, outputs, by, frame, frozenset(shared))
 
-    return rubbing
+
+def _by_formulation(equation: Equation, name: str, m: Mechanism, *arguments: Any) -> Any:
+    return equation(replace(m, formulation=name), *arguments)
 
 
-def _flow(m: Mechanism, q: Any, u: Any, tau: Any = (), friction: bool = False) -> Any:
-    dq, du = reduce.motion(m, q, u, tau, friction)
-    return [*dq, *du]
-
-
-_qva, _qvt = ("q", "v", "a"), ("q", "v", "tau")
+_q, _qv, _qva = state("q"), state("q", "v"), state("q", "v", "a")
+_qvt = state("q", "v", "tau", tau=("d",))
 _n, _nn = ("n",), ("n", "n")
+_ID, _FD = ("inverse_dynamics",), ("inverse_dynamics", "mass_matrix")
 
-ASKED: dict[str, Asked] = {
-    "inverse_dynamics": Asked(_qva, {"tau": ("d",)}, reduce.inverse_dynamics),
-    "generalised_forces": Asked(_qva, {"Q": _n}, reduce.generalised_forces),
-    "forward_dynamics": Asked(_qvt, {"a": _n}, reduce.forward_dynamics),
-    "motion": Asked(_qvt, {"dq": ("q",), "a": _n}, reduce.motion),
-    "flow": Asked(_qvt, {"dy": ("y",)}, _flow),
-    "mass_matrix": Asked(("q",), {"M": _nn}, reduce.mass_matrix),
-    "coriolis_matrix": Asked(("q", "v"), {"C": _nn}, reduce.coriolis_matrix),
-    "gravity": Asked(("q",), {"g": _n}, reduce.gravity),
-    "bias": Asked(("q", "v"), {"b": _n}, reduce.bias),
-    "friction": Asked(("q", "v"), {"f": _n}, reduce.friction),
-    "kinetic_energy": Asked(("q", "v"), {"T": ()}, reduce.kinetic_energy),
-    "potential_energy": Asked(("q",), {"U": ()}, reduce.potential_energy),
-    "gibbs_function": Asked(_qva, {"G": ()}, reduce.gibbs_function),
-    "regressor": Asked(_qva, {"Y": ("d", "p")}, reduce.regressor),
-    "forward_kinematics": Asked(("q",), {"T": (4, 4)}, reduce.forward_kinematics, True),
-    "jacobian": Asked(("q",), {"J": (6, "n")}, reduce.jacobian, True),
-    "speeds": Asked(("q", "v"), {"s": ("v",)}, reduce.speeds),
-    "accelerations": Asked(_qva, {"s": ("v",)}, reduce.accelerations),
-    "gamma": Asked(("q",), {"Gamma": ("v", "n")}, reduce.gamma),
-    "closure": Asked(("q",), {"phi": ("c",)}, reduce.closure),
-    "closure_jacobian": Asked(
-        ("q",), {"phi": ("c",), "dphi": ("c", "v")}, reduce.closure_jacobian
+# Besides the axes of trees: "v" counts the tree's speeds, "r" forbidden rows, "c" rows of
+# closure, "k" those and three margins.
+CLOSED_QUANTITIES: dict[str, Quantity] = {
+    "inverse_dynamics": _reduced(_qva, {"tau": ("d",)}, reduce.inverse_dynamics, *_ID),
+    "generalised_forces": _reduced(_qva, {"Q": _n}, reduce.generalised_forces, *_ID),
+    "forward_dynamics": _reduced(_qvt, {"a": _n}, reduce.forward_dynamics, *_FD),
+    "motion": _reduced(_qvt, {"dq": ("q",), "a": _n}, reduce.motion, *_FD),
+    "flow": _reduced(state("q", "v", "f", f=("v",)), {"dy": ("y",)}, reduce.flow, *_FD),
+    "mass_matrix": _reduced(_q, {"M": _nn}, reduce.mass_matrix, "mass_matrix"),
+    "coriolis_matrix": _reduced(_qv, {"C": _nn}, reduce.coriolis_matrix, "coriolis_matrix"),
+    "gravity": _reduced(_q, {"g": _n}, reduce.gravity, "gravity"),
+    "bias": _reduced(_qv, {"b": _n}, reduce.bias, *_ID),
+    "friction": _reduced(_qv, {"f": _n}, reduce.friction, "friction"),
+    "kinetic_energy": _reduced(_qv, {"T": ()}, reduce.kinetic_energy, "kinetic_energy"),
+    "potential_energy": _reduced(_q, {"U": ()}, reduce.potential_energy, "potential_energy"),
+    "gibbs_function": _reduced(_qva, {"G": ()}, reduce.gibbs_function, "gibbs_function"),
+    "regressor": _reduced(_qva, {"Y": ("d", "p")}, reduce.regressor, "regressor"),
+    "forward_kinematics": _reduced(
+        _q, {"T": (4, 4)}, reduce.forward_kinematics, "forward_kinematics", frame=True
     ),
-    "constraint_jacobian": Asked(("q",), {"J": ("r", "v")}, reduce.constraint_jacobian),
-    "checks": Asked(("q",), {"checks": ("k",)}, reduce.checks),
+    "jacobian": _reduced(_q, {"J": (6, "n")}, reduce.jacobian, "jacobian", frame=True),
+    "generalised_regressor": _reduced(
+        _qva, {"Y": ("n", "p")}, reduce.generalised_regressor, "regressor"
+    ),
+    "actuator_torques": _reduced(state("q", "Q"), {"tau": ("d",)}, reduce.actuator_torques),
+    "speeds": _reduced(_qv, {"s": ("v",)}, reduce.speeds),
+    "accelerations": _reduced(_qva, {"s": ("v",)}, reduce.accelerations),
+    "gamma": _reduced(_q, {"Gamma": ("v", "n")}, reduce.gamma),
+    "closure": _reduced(_q, {"phi": ("c",)}, reduce.closure),
+    "closure_jacobian": _reduced(
+        _q, {"phi": ("c",), "dphi": ("c", "v")}, reduce.closure_jacobian
+    ),
+    "constraint_jacobian": _reduced(_q, {"J": ("r", "v")}, reduce.constraint_jacobian),
+    "checks": _reduced(_q, {"checks": ("k",)}, reduce.checks),
 }  # fmt: skip
-ASKED |= {
-    name: Asked(_qva, {"Y": ("d", name)}, partial(reduce.regressor, of_tree=name))
+CLOSED_QUANTITIES |= {
+    name: _reduced(_qva, {"Y": ("d", name)}, partial(reduce.regressor, of_tree=name), name)
     for name in REGRESSORS
 }
-_RUBBING = ("inverse_dynamics", "generalised_forces", "forward_dynamics", "motion", "flow")
-ASKED |= {
-    f"{name}_with_friction": ASKED[name]._replace(equation=_with_friction(ASKED[name].equation))
-    for name in _RUBBING
+_RUBBING: dict[str, Equation] = {
+    "inverse_dynamics": partial(reduce.inverse_dynamics, friction=True),
+    "generalised_forces": partial(reduce.generalised_forces, friction=True),
+    "forward_dynamics": partial(reduce.forward_dynamics, friction=True),
+    "motion": partial(reduce.motion, friction=True),
+}
+CLOSED_QUANTITIES |= {
+    f"{name}_with_friction": _reduced(
+        CLOSED_QUANTITIES[name].inputs,
+        CLOSED_QUANTITIES[name].outputs,
+        equation,
+        *(_FD if "tau" in CLOSED_QUANTITIES[name].inputs else _ID),
+    )
+    for name, equation in _RUBBING.items()
 }
 
 
-def asked_for(name: str) -> Asked:
-    try:
-        return ASKED[name]
-    except (KeyError, TypeError):
-        derived = " Derivatives are those of trees." if "derivatives" in str(name) else ""
-        raise InputError(
-            f"no quantity {name!r} of a closed robot; there are {', '.join(ASKED)}.{derived}"
-        ) from None
+@dataclass(frozen=True)
+class Closed:
+    """A mechanism that answers as a system."""
 
+    mechanism: Mechanism
 
-def compiled(mechanism: Mechanism, quantity: str, frame: str | None, dtype: str) -> Kernel:
-    """The kernel, from the cache or made anew."""
-    from appell.compile.cache import covers
-    from appell.compile.kernel import Kernel
+    quantities: ClassVar[Mapping[str, Quantity]] = CLOSED_QUANTITIES
+    tangent: ClassVar[Callable[..., Any]] = staticmethod(reduce.tangent)
 
-    inputs, outputs = _shapes(mechanism, quantity)
-    # A function's name, or a class's, does not tell what it computes.
-    own = all(covers(type(c)) and not isinstance(c, Custom) for c in mechanism.constraints)
-    return Kernel(
-        quantity, lambda: recorded(mechanism, quantity, frame), inputs, outputs,
-        dtype=dtype,
-        identity=("closed", mechanism, frame) if own else None,
-        origin=(compiled, (mechanism, quantity, frame, dtype)) if own else None,
-        doc=f"{quantity} of {mechanism.model.name}, closed",
-    )  # fmt: skip
+    @property
+    def name(self) -> str:
+        return self.mechanism.model.name
 
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        return tuple(map(self.mechanism.model.place, self.mechanism.independent))
 
-def recorded(mechanism: Mechanism, quantity: str, frame: str | None) -> Tape:
-    """The equation's tape."""
-    from appell.compile.record import record
+    def size(self, axis: str) -> int:
+        m = self.mechanism
+        sizes = {"n": m.independent, "d": m.actuated, "v": m.model.joints}
+        if axis in sizes:
+            return len(sizes[axis])
+        if axis == "y":
+            return m.model.nq + len(m.independent)
+        if axis == "r":
+            return sum(len(c.rows) for c in m.constraints)
+        if axis in ("c", "k"):
+            return sum(c.closures for c in m.constraints) + (3 if axis == "k" else 0)
+        return tree_size(m.model, axis)
 
-    asked = asked_for(quantity)
-    extra = (mechanism.model.frame(frame),) if asked.frame else ()
+    def default(self, quantity: str) -> str:
+        return next(iter(CLOSED_QUANTITIES[quantity].formulations))
 
-    def of_state(*state: Any) -> Any:
-        return asked.equation(mechanism, *state, *extra)
+    def frame(self, name: str | None) -> Any:
+        return self.mechanism.model.frame(name)
 
-    try:
-        return record(of_state, *_shapes(mechanism, quantity))
-    except ZeroDivisionError:
-        raise ModelError(
-            f"{quantity} of '{mechanism.model.name}': the independent speeds do not move all of "
-            "its joints, or an independent speed moves no inertia; choose others, or give its "
-            "links a mass."
-        ) from None
+    def values(self, group: str) -> Array:
+        return values(self.mechanism.model, group)
 
+    def subject(self, given: Mapping[str, Any], regroup: bool) -> Mechanism:
+        model = varied(self.mechanism.model, given, False)
+        return replace(self.mechanism, model=model, regroup=regroup)
 
-Shapes = dict[str, tuple[int, ...]]
+    def refuse(self, quantity: str) -> None:
+        freedoms, actuators = self.size("n"), self.size("d")
+        if quantity.startswith(OF_ACTUATORS) and actuators < freedoms:
+            joints = self.mechanism.model.joints
+            driven = ", ".join(joints[k].name for k in self.mechanism.actuated)
+            raise InputError(
+                f"'{self.name}' has {freedoms} freedoms and {actuators} actuators "
+                f"({driven or 'none'}): no forces of these give every motion. Ask for "
+                "inverse_dynamics(..., generalised=True), the quantity generalised_forces, or "
+                "close it with more actuated joints."
+            )
 
-
-def _shapes(m: Mechanism, quantity: str) -> tuple[Shapes, Shapes]:
-    n, nq = len(m.independent), m.model.nq
-    sizes = {"n": n, "q": nq, "v": m.model.nv, "d": len(m.actuated), "y": nq + n}
-    asked = asked_for(quantity)
-    axes = {k for shape in asked.outputs.values() for k in shape}
-    if "p" in axes:
-        sizes["p"] = len(inertial_parameters(m.model))
-    if quantity in REGRESSORS:
-        sizes[quantity] = len(inertial_parameters(m.model, **REGRESSORS[quantity]))
-    if "r" in axes:
-        sizes["r"] = sum(len(c.rows) for c in m.constraints)
-    if axes & {"c", "k"}:
-        sizes["c"] = sum(c.closures for c in m.constraints)
-        sizes["k"] = sizes["c"] + 3
-    of = {"q": nq, "v": n, "a": n, "tau": len(m.actuated)}
-    return (
-        {x: (of[x],) for x in asked.inputs if of[x]},  # without actuators there is no tau
-        {
-            name: tuple(sizes[k] if isinstance(k, str) else k for k in shape)
-            for name, shape in asked.outputs.items()
-        },
-    )
+    def idle(self) -> str:
+        return (
+            "the independent speeds do not move all of its joints, or an independent speed moves "
+            "no inertia; choose others, or give its links a mass"
+        )

@@ -17,14 +17,14 @@ joints, give Q = Gamma_a^T tau. Rates are exact, by dual numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 from appell.constraints.dual import Dual, duals, rate
-from appell.constraints.elimination import Columns, Elimination, dot
+from appell.constraints.elimination import Elimination
 from appell.equations.free import coordinate_rates
-from appell.equations.linear import solve
+from appell.equations.linear import Columns, dot, solve
 from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar, sign, sqrt
 from appell.model.model import Frame, Model
@@ -65,6 +65,12 @@ class Mechanism:
     constraints: tuple[Constraint, ...]
     independent: tuple[int, ...] = ()
     actuated: tuple[int, ...] = ()
+    formulation: str | None = None  # of the tree's equations; the fastest without a name
+    regroup: bool = True  # whether the tree's parameters may be regrouped
+
+    @property
+    def frame(self) -> Callable[[str | None], Frame]:
+        return self.model.frame
 
     @cached_property
     def dependent(self) -> tuple[int, ...]:
@@ -78,11 +84,13 @@ class Mechanism:
         return sum(there) / len(there) if there else 1.0
 
     def tree(self, quantity: str) -> Callable[..., Any]:
-        """An equation of the tree, in the formulation with the fewest operations."""
+        """An equation of the tree, in the chosen formulation where the quantity has it."""
         asked = QUANTITIES[quantity]
-        which = next(iter(asked.formulations))
-        model = regrouped(self.model) if which in asked.regroup else self.model
-        return partial(asked.formulations[which], model)
+        fastest = next(iter(asked.formulations))
+        chosen = self.formulation or fastest
+        which = chosen if chosen in asked.formulations else fastest
+        regroup = self.regroup and which in asked.regroup
+        return partial(asked.formulations[which], regrouped(self.model) if regroup else self.model)
 
 
 def _arms(m: Mechanism) -> list[Any]:
@@ -210,6 +218,11 @@ def _inverse(
     return reduction, reduction.work(f)
 
 
+def actuator_torques(m: Mechanism, q: List, Q: List) -> list[Scalar]:
+    """What the actuators give for forces Q on the independent speeds: Gamma_a^T tau = Q."""
+    return Reduction(m, q).to_actuators([Q])[0]
+
+
 def bias(m: Mechanism, q: List, u: List) -> list[Scalar]:
     """C u + g = Gamma^T (bias + M dGamma u)."""
     return _inverse(m, q, u, None)[1]
@@ -268,6 +281,18 @@ def motion(m: Mechanism, q: List, u: List, tau: List = (), friction: bool = Fals
     return coordinate_rates(m.model, q, reduction.speeds(u)), du
 
 
+def tangent(m: Mechanism, q: List) -> Rows:
+    """dq/du, (nq, n): how the coordinates change with the independent speeds."""
+    columns = _transposed(Reduction(m, q).Gamma)
+    return _transposed([coordinate_rates(m.model, q, column) for column in columns])
+
+
+def flow(m: Mechanism, q: List, u: List, f: List) -> list[Scalar]:
+    """dq/dt and du/dt, one after the other, under forces f on all joints of the tree."""
+    dq, du = motion(replace(m, actuated=tuple(range(m.model.nv))), q, u, f)
+    return [*dq, *du]
+
+
 def friction(m: Mechanism, q: List, u: List) -> list[Scalar]:
     """What friction in the tree's joints takes from the independent speeds."""
     reduction = Reduction(m, q)
@@ -306,10 +331,21 @@ def gibbs_function(m: Mechanism, q: List, u: List, du: List) -> Scalar:
 
 def regressor(m: Mechanism, q: List, u: List, du: List, *, of_tree: str = "regressor") -> Rows:
     """Y with tau = Y p, column by column as forces are."""
+    reduction, columns = _regressor(m, q, u, du, of_tree)
+    return _transposed(reduction.to_actuators(columns))
+
+
+def generalised_regressor(m: Mechanism, q: List, u: List, du: List) -> Rows:
+    """Y with Q = Y p, the forces on the independent speeds."""
+    return _transposed(_regressor(m, q, u, du, "regressor")[1])
+
+
+def _regressor(m: Mechanism, q: List, u: List, du: List, of_tree: str) -> tuple[Reduction, Rows]:
+    """The columns of forces on the independent speeds."""
     reduction = Reduction(m, q)
     v = reduction.speeds(u)
     Y = m.tree(of_tree)(q, v, reduction.accelerations(v, du))
-    return _transposed(reduction.to_actuators([reduction.work(y) for y in _transposed(Y)]))
+    return reduction, [reduction.work(y) for y in _transposed(Y)]
 
 
 def forward_kinematics(m: Mechanism, q: List, frame: Frame) -> Rows:
@@ -336,7 +372,7 @@ def margins(m: Mechanism, q: List) -> list[Scalar]:
     compared with slides by a typical length of the robot.
     """
     reduction, n = Reduction(m, q), len(m.independent)
-    unit = [m.length if joint.kind == "revolute" else 1 for joint in m.model.joints]
+    unit = [m.length if joint.screw.angle else 1 for joint in m.model.joints]
     J = [x * (1 / k) for row in reduction.J for x, k in zip(row, unit, strict=True)]
     Gamma = [
         [x * (k / unit[i]) for x, i in zip(row, m.independent, strict=True)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from appell.constraints.kernels import OF_ACTUATORS
 from appell.dynamics import Array
 from appell.errors import InputError
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 OPEN = 1e-6  # m or rad: how far from closed a configuration may be given
 SINGULAR = 1e-6  # the margin below which a configuration is refused
-OF_ACTUATORS = ("inverse_dynamics", "regressor")  # what their forces must be able to give
 _OF_POSITIONS = ("forward_kinematics", "potential_energy")
 
 

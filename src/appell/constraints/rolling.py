@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite, pi
-from random import Random
+from math import isfinite
 from typing import Any
+
+from numpy.random import default_rng
 
 from appell.constraints.dual import Dual, rate
 from appell.constraints.loops import Rows, Velocity
@@ -14,7 +15,8 @@ from appell.constraints.way import Place, Way, placed
 from appell.errors import InputError
 from appell.maths.scalar import Scalar, sqrt
 from appell.maths.vector import Vector, cross
-from appell.model.model import BASE, FREE, Model
+from appell.model.configuration import random
+from appell.model.model import BASE, Model
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,9 @@ class Custom:
 
     def check(self, model: Model) -> None:
         """Refuse rows that are not ``count`` numbers, linear in the speeds."""
-        draw = Random(1)
-        for _ in range(5):
-            q = _coordinates(model, draw)
-            v, *along = ([draw.uniform(-1, 1) for _ in range(model.nv)] for _ in range(3))
+        draw = default_rng(1)
+        for q in random(model, draw, (5,), limited=False, room=1.0).tolist():
+            v, *along = draw.uniform(-1, 1, (3, model.nv)).tolist()
             for kind in (q, [Dual(x, 1.0) for x in q]):
                 self._values("function", self.function, kind, v)
                 if self.closure:
@@ -171,18 +172,6 @@ class Custom:
 
     def velocity(self, model: Model, q: Sequence[Scalar]) -> Velocity:
         return lambda v: list(self.function(q, v))
-
-
-def _coordinates(model: Model, draw: Random) -> list[float]:
-    """Of any configuration, closed or not."""
-    q = [
-        draw.uniform(-pi, pi) if j.kind == "revolute" else draw.uniform(-1, 1) for j in model.joints
-    ]
-    if not model.free:
-        return q
-    quaternion = [draw.gauss(0, 1) for _ in range(4)]
-    length = sum(x * x for x in quaternion) ** 0.5
-    return [*q[:3], *(x / length for x in quaternion), *q[FREE:]]
 
 
 def _name(constraint: Any, where: str, what: str) -> None:

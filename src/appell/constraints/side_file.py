@@ -22,7 +22,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from appell.constraints.close import close
@@ -32,7 +31,6 @@ from appell.constraints.reduce import Constraint
 from appell.constraints.rolling import KnifeEdge, Rolling
 from appell.constraints.way import Place
 from appell.errors import AppellError, ModelError, nearest
-from appell.model.model import FREE
 from appell.model.settings_file import given, json_of, told
 from appell.robot import Robot
 
@@ -112,11 +110,8 @@ def close_by_file(robot: Robot, path: str | os.PathLike[str]) -> ClosedRobot:
 
 
 def _guess(robot: Robot, given: dict[str, float]) -> Any:
-    q = np.zeros(robot.nq)
-    free = int(robot.model.free)
-    if free:
-        q[FREE] = 1.0
-    known = {name: k + free for k, name in enumerate(robot.joint_names)}
+    q = robot.neutral()
+    known = {name: robot.model.place(k) for k, name in enumerate(robot.joint_names)}
     for name, value in given.items():
         if name not in known:
             raise ModelError(f"guess names joint '{name}'; '{robot.name}' has {', '.join(known)}.")

@@ -23,7 +23,6 @@ from appell.control.laws import (
 from appell.control.refusals import SingularWarning, UnreachableError
 from appell.control.task_space import circle, line
 from appell.control.time_optimal import time_optimal
-from appell.control.tracked import Tracked
 from appell.control.trajectories import cubic, quintic, ramp, septic, spline, trapezoidal
 from appell.control.trajectory import Trajectory
 from appell.equations.spherical_wrist import BRANCHES, Branch
@@ -45,7 +44,6 @@ __all__ = [
     "PointToPoint",
     "SingularWarning",
     "SlidingMode",
-    "Tracked",
     "Tracking",
     "TrackingIntegral",
     "Trajectory",

@@ -62,7 +62,8 @@ def _examined(model: Model, frame: str | None) -> Fitted | str:
     tip = model.frame(frame)
     path = model.ancestors[tip.body] if tip.body != BASE else ()
     bodies = [model.bodies[i] for i in path]
-    kinds = "".join("R" if body.revolute else "P" for body in bodies)
+    screws = [body.joint.screw for body in bodies]
+    kinds = "".join("R" if s.periodic else "H" if s.angle else "P" for s in screws)
     own = len({b.coordinate for b in bodies}) == 6 and all(b.ratio == 1 for b in bodies)
     if len(path) != 6 or not own or model.free:
         return "its frame is not carried by six joints of their own"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from appell.compile.make import kernel_of
 from appell.control.arm import spherical_arm
 from appell.equations.spherical_wrist import BRANCHES, Arm, inverse_kinematics
-from appell.recipe import COMPILING
 from appell.robot import Robot
 
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
-    from appell.compile.tape import Tape
 
 _INPUTS = {"pose": (4, 4)}
 _OUTPUTS = {"q": (len(BRANCHES), 6), "beyond": (len(BRANCHES) // 2,)}
@@ -31,22 +30,11 @@ def closed_form(robot: Robot, frame: str | None = None) -> Kernel:
 
 @lru_cache(maxsize=32)
 def _compiled(arm: Arm) -> Kernel:
-    from appell.compile.kernel import Kernel
-
-    with COMPILING:
-        return Kernel(
-            "inverse_kinematics",
-            lambda: _recorded(arm),
-            _INPUTS,
-            _OUTPUTS,
-            identity=("spherical wrist", arm),
-            origin=(_compiled, (arm,)),
-            doc="inverse kinematics of an arm with a spherical wrist",
-        )
-
-
-def _recorded(arm: Arm) -> Tape:
-    from appell.compile.record import record
-
-    tape = record(lambda pose: inverse_kinematics(arm, pose), _INPUTS, _OUTPUTS)
-    return tape.side_by_side()
+    return kernel_of(
+        "inverse_kinematics",
+        partial(inverse_kinematics, arm),
+        _INPUTS,
+        _OUTPUTS,
+        origin=(_compiled, (arm,)),
+        doc="inverse kinematics of an arm with a spherical wrist",
+    )

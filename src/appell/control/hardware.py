@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from appell.control.compiled import ACTUATORS
 from appell.control.gains import Kind, gain
+from appell.dynamics import Array, Dynamics
 from appell.errors import InputError
-from appell.robot import Array, Robot
+from appell.robot import Robot
+from appell.simulation.friction import joint_friction
 
 Numbers = npt.ArrayLike
 
@@ -32,10 +35,11 @@ class Friction:
     stiction: Numbers | None = None
 
     @classmethod
-    def of(cls, robot: Robot) -> Friction:
+    def of(cls, robot: Dynamics) -> Friction:
         """That of the robot's own joints."""
-        once, twice = (robot.friction(np.full(robot.nv, x)) for x in (1.0, 2.0))
-        return cls(viscous=twice - once, coulomb=2 * once - twice)
+        if not isinstance(robot, Robot):
+            raise InputError(f"the joints of '{robot.name}' have no friction.")
+        return cls(*joint_friction(robot.model))
 
     def levels(self, n: int) -> tuple[Array, Array, Array]:
         """Viscous, Coulomb and stiction of n joints."""
@@ -102,8 +106,15 @@ class Sensors:
     """What a law sees of positions and speeds."""
 
     def __init__(
-        self, robot: Robot, encoder: Any, adc: Adc | None, speeds: str, period: float, v: Array
+        self, robot: Dynamics, encoder: Any, adc: Adc | None, speeds: str, period: float, v: Array
     ) -> None:
+        looped = ACTUATORS in robot.system.quantities
+        for name, given in (("encoder", encoder), ("adc", adc)):
+            if looped and given is not None:
+                raise InputError(
+                    f"track: {name} = {given!r}: sensors of '{robot.name}' sit at some of its "
+                    "joints, and the law is given coordinates that close its loops; leave it out."
+                )
         if encoder is not None and adc is not None:
             raise InputError("track: encoder and adc both measure positions; give one of them.")
         if adc is not None and not isinstance(adc, Adc):
@@ -111,6 +122,7 @@ class Sensors:
         if speeds not in ("exact", "differences"):
             raise InputError(f"track: speeds = {speeds!r}; expected 'exact' or 'differences'.")
         self.adc, self.period, self.first = adc, period, v
+        self.own = list(robot.system.coordinates)
         self.differences = speeds == "differences"
         self.step = None if encoder is None else _a_count(encoder, robot)
         self.last: Array | None = None
@@ -121,14 +133,14 @@ class Sensors:
         elif self.adc is not None:
             q = self.adc(q)
         if self.differences:
-            v = self.first if self.last is None else (q - self.last) / self.period
+            v = self.first if self.last is None else (q - self.last)[self.own] / self.period
             self.last = q
         return q, v
 
 
-def _a_count(counts: Any, robot: Robot) -> Array:
+def _a_count(counts: Any, robot: Dynamics) -> Array:
     """What one count of an encoder is worth: counts are of a revolution, or of a metre."""
-    whole = [2 * np.pi if joint.kind == "revolute" else 1.0 for joint in robot.model.joints]
+    whole = [2 * np.pi if joint.screw.angle else 1.0 for joint in robot.model.joints]
     return np.array(whole) / gain("encoder", counts, robot.nv, _SIZE)
 
 
@@ -146,7 +158,7 @@ class Drive:
 
     @property
     def damping(self) -> Array | float:
-        """What the motors' own voltage takes from the torque, a rad/s."""
+        """What the motors' own voltage takes from the torque, N m s/rad."""
         return 0.0 if self.motor is None else self.motor[0] * self.motor[1]
 
     def __call__(self, asked: Array, v: Array) -> tuple[Array, Array | None]:
@@ -164,10 +176,16 @@ class Drive:
         return per_volt * volts, volts
 
 
-def torque_limits(given: Any, robot: Robot) -> Array | None:
-    """The largest torques: the joints' own efforts for True, none for None."""
+def torque_limits(given: Any, robot: Dynamics) -> Array | None:
+    """The largest torques of the actuators: the joints' own efforts for True, none for None."""
     if given is None or given is False:
         return None
-    if given is True:
-        return np.array([joint.effort for joint in robot.model.joints])
-    return gain("torque_limit", given, robot.nv, _SIZE)
+    if given is not True:
+        return gain("torque_limit", given, robot.system.size("d"), _SIZE)
+    if not isinstance(robot, Robot):
+        raise InputError(
+            f"track: torque_limit=True: the joints of '{robot.name}' have no efforts of their own; "
+            "give the largest torques."
+        )
+    efforts = {joint.name: joint.effort for joint in robot.model.joints}
+    return np.array([efforts[name] for name in robot.actuated])

@@ -88,8 +88,8 @@ def _closed(asked: Asked, branch: str) -> Array:
         return q
     start = asked.start[:, None, arm]
     low, high = (side[arm] for side in asked.limits)
-    revolute = np.array([goal.robot.model.joints[k].kind == "revolute" for k in arm])
-    q = np.where(revolute, _turned(q, start, low, high), q)
+    turning = np.array([goal.robot.model.joints[k].screw.periodic for k in arm])
+    q = np.where(turning, _turned(q, start, low, high), q)
     allowed: Any = ((q >= low - _SLACK) & (q <= high + _SLACK)).all(axis=-1)
     if branch != "nearest":
         chosen = np.full(len(q), list(BRANCHES).index(branch))

@@ -19,11 +19,9 @@ import numpy.typing as npt
 
 from appell.control.compiled import law_kernel, stepping_kernel
 from appell.control.gains import Kind, check_errors, gain, shown
-from appell.equations.quantities import QUANTITIES
+from appell.dynamics import Array, Dynamics
 from appell.errors import InputError
-from appell.model.model import Model
-from appell.recipe import formulation_named
-from appell.robot import Array, Robot
+from appell.system import formulation_of
 
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
@@ -33,19 +31,26 @@ Numbers = npt.ArrayLike
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Law:
-    """``tau, state = law(q, v, qd, vd, ad, state)``: joint forces from the measured q and v and the
-    desired qd, vd and ad, each (..., n).
+    """``tau, state = law(q, v, qd, vd, ad, state)``: forces of the actuators from the measured q
+    and v and the desired qd, vd and ad.
 
-    ``robot`` is what the law believes it moves. ``formulation`` names the equations by which the
-    law computes that robot's dynamics, one of ``robot.kernel("inverse_dynamics")``'s; the fastest
-    is the default. A law without a state of its own passes on what it is given. Arguments may be
-    batches; their leading axes broadcast as in NumPy.
+    ``robot`` is what the law believes it moves: any on a fixed base that has at least as many
+    actuators as freedoms. Of a closed robot q and qd are all coordinates (nq), v, vd and ad those
+    of its independent joints (nv), which have the errors and the gains; of a spherical parallel
+    robot they are its coordinates, and their rates. The law finds forces on these speeds, and gives
+    those of the actuators (of least norm, where there are more of them).
+
+    ``formulation`` names the equations by which the law computes that robot's dynamics, one of
+    ``robot.kernel("inverse_dynamics")``'s; the fastest is the default. A law without a state of its
+    own passes on what it is given. Arguments may be batches; their leading axes broadcast as in
+    NumPy.
     """
 
-    robot: Robot
+    robot: Dynamics
     formulation: str | None = field(default=None, kw_only=True)
 
-    equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains)
+    equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains), where
+    # the model is a tree's Model, or else the robot's system: see appell.equations.feedback
     quantity: ClassVar[str] = "inverse_dynamics"  # what its equation asks of a formulation
     gains: ClassVar[Mapping[str, Kind]] = {}
     regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
@@ -53,21 +58,7 @@ class Law:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not isinstance(self.robot, Robot):
-            raise InputError(
-                f"{name}({self.robot!r}): expected a Robot of joints in a tree; appell.load gives "
-                "one."
-            )
-        if self.robot.nv != self.robot.model.nv:
-            raise InputError(
-                f"{name}: '{self.robot.name}' has loops; laws are for robots without, whose joints "
-                "are all driven."
-            )
-        if self.robot.model.free:
-            raise InputError(
-                f"{name}: '{self.robot.name}' has a free base, which no motor holds; laws are for "
-                "robots on a fixed one."
-            )
+        _refuse(name, self.robot)
         object.__setattr__(self, "formulation", self._formulation())
         usual = {f.name: f.default for f in fields(self)}
         for what, kind in self.gains.items():
@@ -79,8 +70,9 @@ class Law:
             if given is not None:
                 array = gain(f"{name}: {what}", given, self._count(kind), kind)
                 object.__setattr__(self, what, array)
+        self._refuse()
         if self.damps and self.robot.nv:
-            check_errors(name, {x: getattr(self, x) for x in self.damps}, self.robot.joint_names)
+            check_errors(name, {x: getattr(self, x) for x in self.damps}, self.robot.independent)
 
     # What it is
 
@@ -88,6 +80,11 @@ class Law:
     def initial(self) -> Array:
         """The state it starts with, (nstate,)."""
         return np.zeros(0)
+
+    @property
+    def actuators(self) -> int:
+        """How many forces it gives."""
+        return self.robot.system.size("d")
 
     @cached_property
     def nstate(self) -> int:
@@ -101,14 +98,14 @@ class Law:
 
     def _chosen(self) -> list[str]:
         """The formulation, where it is not the usual one."""
-        usual = next(iter(QUANTITIES[self.quantity].formulations))
+        usual = next(iter(self.robot.system.quantities[self.quantity].formulations))
         return [] if self.formulation in (None, usual) else [f"formulation={self.formulation}"]
 
     def _formulation(self) -> str | None:
         """The formulation, checked; None for an equation of the user's that takes none."""
         if "formulation" in signature(type(self).equation).parameters:
             try:
-                return formulation_named(self.quantity, self.formulation, self.robot.model)
+                return formulation_of(self.robot.system, self.quantity, self.formulation)
             except InputError as problem:
                 raise InputError(f"{type(self).__name__}: {problem}") from None
         if self.formulation is not None:
@@ -140,13 +137,13 @@ class Law:
         *,
         period: float = 0.01,
     ) -> tuple[Array, Any]:
-        """Joint forces, (..., n), and the state a period later."""
+        """Forces of the actuators, (..., actuators), and the state a period later."""
         step, numbers = self._fast
         if not self.nstate:
             return step(q, v, qd, vd, ad, numbers), state
         if state is None:
             state = self.initial
-        n = self.robot.nv
+        n = self.actuators
         latest = self._latest[0]  # another thread may put its own there
         if period != latest[0]:
             latest = self._latest[0] = (period, self._numbers(period))
@@ -216,14 +213,40 @@ class Law:
         """A gain that is not given; None where the law goes without it."""
         return None
 
+    def _refuse(self) -> None:
+        """Raise what keeps this kind of law from moving the robot, if anything does."""
+
     def _inertia(self) -> Array:
-        """What each joint moves at the zero position: the scale of gains in N m."""
-        M = self.robot.mass_matrix(np.zeros(self.robot.nq))
+        """What each speed moves at the robot's neutral configuration: the scale of gains in N m."""
+        M = self.robot.mass_matrix(self.robot.neutral())
         return np.diagonal(M)
 
-    def _extra(self, model: Model) -> dict[str, Any]:
+    def _extra(self, model: Any) -> dict[str, Any]:
         """What the equation takes besides numbers."""
         return {}
+
+
+def _refuse(name: str, robot: Any) -> None:
+    """Raise why a law cannot move a robot, if anything keeps it from that."""
+    if not isinstance(robot, Dynamics):
+        raise InputError(f"{name}({robot!r}): expected a robot; appell.load gives one.")
+    if getattr(robot.model, "free", False):
+        raise InputError(
+            f"{name}: '{robot.name}' has a free base, which no motor holds; laws are for robots on "
+            "a fixed one."
+        )
+    for c in getattr(robot, "constraints", ()):
+        if c.closures < len(c.rows):
+            raise InputError(
+                f"{name}: '{robot.name}' is nonholonomic: '{c.name}' forbids velocities and not "
+                "positions, so no desired positions follow from those of its independent joints."
+            )
+    freedoms, actuators = robot.nv, robot.system.size("d")
+    if actuators < freedoms:
+        raise InputError(
+            f"{name}: '{robot.name}' is underactuated: no forces of its {actuators} actuators give "
+            f"every motion of its {freedoms} freedoms."
+        )
 
 
 def seconds(period: Any) -> float:

@@ -1,9 +1,10 @@
 """Laws of control: how joint forces follow from what is measured and what is desired.
 
-Gains are a number for all joints, one a joint, or a matrix. Those of laws that compensate the
+Gains are a number for all joints, one per joint, or a matrix; of a closed robot per independent
+joint, of a spherical parallel robot per coordinate. Those of laws that compensate the
 inertia (ComputedTorque, PointToPoint, Tracking, TrackingIntegral) are in 1/s^2 and 1/s, the same
-for light and heavy joints. Those of the others are in N m a rad and N m s a rad; not given, they
-are what makes 100/s^2 and 20/s of each joint's inertia at the zero position.
+for light and heavy joints. Those of the others are in N m/rad and N m s/rad; not given, they
+are what makes 100/s^2 and 20/s of each joint's inertia at the neutral configuration.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from appell.equations import (
     joint_control,
     sliding_control,
 )
-from appell.model.model import Model
+from appell.errors import InputError
 from appell.robot import Array
 
 Gain = npt.ArrayLike
@@ -111,8 +112,8 @@ class TrackingIntegral(Law):
     """Valera et al. 2003, table 4: tau = M (a_d + kd e' + kp e + ki integral of e) + C v + g.
 
     Stable with ki < kp kd. With a ``limit``, in N m, tau stays within it and the integral does not
-    wind up: a joint at its limit integrates no error that would drive it further. The state is the
-    integral.
+    wind up: a joint at its limit integrates no error that would drive it further. It is for robots
+    whose actuators drive the very joints that have the errors. The state is the integral.
     """
 
     kp: Gain = 300.0
@@ -123,6 +124,16 @@ class TrackingIntegral(Law):
     equation = staticmethod(inverse_dynamics_control.tracking_with_integral)
     gains: ClassVar = {"kp": _ANY, "kd": _ANY, "ki": _ANY, "limit": _EACH}
     damps: ClassVar = ("kd", "kp", "ki")
+
+    def _refuse(self) -> None:
+        robot = self.robot
+        if self.limit is not None and robot.actuated != robot.independent:
+            raise InputError(
+                f"TrackingIntegral: limit = {shown(np.asarray(self.limit))}: the actuators of "
+                f"'{robot.name}' ({', '.join(robot.actuated)}) are not the joints whose errors are "
+                f"integrated ({', '.join(robot.independent)}), so no error belongs to a limit; "
+                "leave it out, and see track(torque_limit=)."
+            )
 
     @property
     def initial(self) -> Array:
@@ -211,14 +222,14 @@ class CartesianImpedance(Law):
     equation = staticmethod(cartesian_impedance.cartesian_impedance)
     gains: ClassVar = {"stiffness": _TOOL, "damping": _TOOL, "joint_damping": _ANY}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.robot.model.frame(self.frame)
+    def _refuse(self) -> None:
+        self.robot.system.frame(self.frame)
 
     def __repr__(self) -> str:
         given = [f"{name}={shown(getattr(self, name))}" for name in self.gains]
-        told = [*given, f"frame={self.robot.model.frame(self.frame).name}", *self._chosen()]
+        frame = self.robot.system.frame(self.frame)
+        told = [*given, f"frame={getattr(frame, 'name', frame)}", *self._chosen()]
         return f"<CartesianImpedance of {self.robot.name}: {', '.join(told)}>"
 
-    def _extra(self, model: Model) -> dict[str, Any]:
+    def _extra(self, model: Any) -> dict[str, Any]:
         return {"frame": model.frame(self.frame)}

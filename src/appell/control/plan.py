@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.dynamics import Array, Dynamics
 from appell.errors import InputError
-from appell.robot import Array
 
 Motion = Callable[[Any], tuple[Any, Any, Any]]
 
@@ -50,6 +50,24 @@ def planned(trajectory: Any, n: int, period: float, until: float | None) -> Plan
         after = t > duration + 1e-9 * period
         v[after], a[after] = 0.0, 0.0
     return Plan(t, q, v, a)
+
+
+def followed(robot: Dynamics, plan: Plan, start: Array | None) -> Plan:
+    """The plan with all coordinates (N, nq): of a closed robot, its other joints follow along the
+    loops, from a start or the robot's reference."""
+    own = list(robot.system.coordinates)
+    if robot.nq == len(own):
+        return plan
+    places = np.empty((len(plan.t), robot.nq))
+    q = robot.neutral() if start is None else robot.normalise(start)
+    for k, wanted in enumerate(plan.q):
+        if (q[own] != wanted).any():
+            try:
+                q = robot.integrate(q, wanted - q[own])
+            except InputError as problem:
+                raise InputError(f"track: trajectory at {plan.t[k]:g} s: {problem}") from None
+        places[k] = q
+    return plan._replace(q=places)
 
 
 def _evaluated(trajectory: Motion, t: Array, n: int) -> tuple[Array, Array, Array]:

@@ -93,7 +93,7 @@ def refuse_limits(
     j = int(np.argmax(excess))
     joint = asked.goal.robot.model.joints[arm[j]]
     which = "every branch" if branch == "nearest" else f"the branch {branch}"
-    unit = "rad" if joint.kind == "revolute" else "m"
+    unit = "rad" if joint.screw.angle else "m"
     raise InputError(
         f"'{asked.goal.robot.name}' reaches {asked.name(k)} only beyond its limits: {which} needs "
         f"joint '{joint.name}' at {q[k, j]:.4g} {unit} (nearest), {excess[j]:.4g} beyond "

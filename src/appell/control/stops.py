@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from appell.constraints.regular import first_limit
-from appell.control.plant import Step
+from appell.dynamics import Array, Dynamics
 from appell.errors import InputError
 from appell.model.limits import limits
-from appell.robot import Array, Robot
+from appell.model.model import Model
+from appell.simulation.path import Piece, Step, quintics
 
 _BEYOND = 1e-6  # rad or m that a start may be beyond a limit, as for simulate
 
@@ -19,8 +19,9 @@ _BEYOND = 1e-6  # rad or m that a start may be beyond a limit, as for simulate
 class Stops:
     """The limits of a robot's joints, and how far beyond each of them it starts."""
 
-    def __init__(self, robot: Robot, q: Array) -> None:
-        beyond = [(limit, float(limit.beyond(q))) for limit in limits(robot.model)]
+    def __init__(self, robot: Dynamics, q: Array) -> None:
+        known = limits(robot.model) if isinstance(robot.model, Model) else ()
+        beyond = [(limit, float(limit.beyond(q))) for limit in known]
         for limit, by in beyond:
             if by > _BEYOND:
                 raise InputError(
@@ -37,19 +38,22 @@ class Stops:
                 upper[k] = min(upper[k], bound)
         self.lower, self.upper = lower, upper
 
-    def passed(self, steps: Sequence[Step]) -> str | None:
-        """The first limit that is passed within some steps, and when."""
+    def passed(self, steps: Sequence[Step], pieces: Sequence[Piece] = ()) -> str | None:
+        """The first limit that is passed within some steps or pieces, and when."""
         if not self.limits:
             return None
+        for piece in pieces:
+            reached = first_limit(self.limits, piece.start, piece.end, piece.at)
+            if reached is not None:
+                return f"{reached[1]} is passed at {reached[0]:.6g} s"
         for step in steps:
             points = _control_points(step)
-            if (points.max(axis=0) <= self.upper).all() and (
-                points.min(axis=0) >= self.lower
-            ).all():
+            if (points <= self.upper).all() and (points >= self.lower).all():
                 continue
+            (piece,) = quintics([step])
 
-            def place(t: Array, step: Step = step, points: Array = points) -> Array:
-                return _at((t - step.start) / (step.end - step.start), points)
+            def place(t: Array, piece: Piece = piece) -> Array:
+                return piece.at(t)[:, : len(self.lower)]
 
             reached = first_limit(self.limits, step.start, step.end, place)
             if reached is not None:
@@ -67,11 +71,3 @@ def _control_points(step: Step) -> Array:
     return np.array(
         [q0, q0 + v0 / 5, q0 + 0.4 * v0 + a0 / 20, q1 - 0.4 * v1 + a1 / 20, q1 - v1 / 5, q1]
     )
-
-
-def _at(x: Array, points: Array) -> Array:
-    """De Casteljau's value at x in [0, 1], (len(x), n)."""
-    level = [np.broadcast_to(p, (len(x), len(p))) for p in points]
-    while len(level) > 1:
-        level = [a + x[:, None] * (b - a) for a, b in pairwise(level)]
-    return level[0]

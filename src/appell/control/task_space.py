@@ -21,6 +21,7 @@ from appell.control.refusals import NEAR_SINGULAR, warn_of_singularity
 from appell.control.trajectories import quintic
 from appell.control.trajectory import Timed, Trajectory
 from appell.errors import InputError
+from appell.maths.tableau import RK4, fixed_step
 from appell.robot import Array, Numbers, Robot
 
 _SINGULAR = 1e-6
@@ -161,12 +162,12 @@ def _through_nodes(task: TaskPath, goal: Goal, q0: Array, nodes: Array) -> Piece
     q[0] = q0
     h = nodes[1] - nodes[0]
     for k, s in enumerate(nodes[:-1]):
-        at = q[k : k + 1]
-        k1 = _rate(task, goal, at, s)
-        k2 = _rate(task, goal, at + h / 2 * k1, s + h / 2)
-        k3 = _rate(task, goal, at + h / 2 * k2, s + h / 2)
-        k4 = _rate(task, goal, at + h * k3, s + h)
-        q[k + 1] = _corrected(task, goal, at + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), s + h)
+
+        def rate(further: float, at: list[Array], s: float = s) -> list[Array]:
+            return [_rate(task, goal, at[0], s + further)]
+
+        (there,) = fixed_step(RK4, rate, [q[k : k + 1]], h)
+        q[k + 1] = _corrected(task, goal, there, s + h)
     _refuse_limits(task, goal, q, nodes)
     _check_singular(task, goal, q, nodes)
     first = _rate(task, goal, q, nodes)

@@ -32,12 +32,12 @@ def forward_dynamics(
     D: list[Scalar] = [0] * n_bodies
     u: list[Scalar] = [0] * n_bodies
     for i, body in model.inwards():
-        if body.revolute:
-            force[i], moment[i] = B[i].z, Vector(C[i].xz, C[i].yz, C[i].zz)
-            D[i], u[i] = 1 / (C[i].zz + body.joint.reflected), tau[i] - n[i].z
-        else:
-            force[i], moment[i] = Vector(A[i].xz, A[i].yz, A[i].zz), B[i].T.z
-            D[i], u[i] = 1 / (A[i].zz + body.joint.reflected), tau[i] - f[i].z
+        turning, sliding = Z * body.rho, Z * body.sigma
+        force[i] = A[i] @ sliding + B[i].T @ turning
+        moment[i] = B[i] @ sliding + C[i] @ turning
+        felt = body.rho * moment[i].z + body.sigma * force[i].z
+        D[i] = 1 / (felt + body.joint.reflected)
+        u[i] = tau[i] - (body.rho * n[i].z + body.sigma * f[i].z)
         p = body.parent
         if p == BASE:
             continue

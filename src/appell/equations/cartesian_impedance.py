@@ -13,28 +13,27 @@ from appell.equations.feedback import (
     Desired,
     Gain,
     Scalars,
+    evaluated,
     minus,
     passive_dynamics,
     plus,
     times,
 )
-from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, cross
-from appell.model.model import Frame, Model
 
 Rows = list[list[Scalar]]
 
 
 def cartesian_impedance(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
     stiffness: Gain,
     damping: Gain,
     joint_damping: Gain,
-    frame: Frame,
+    frame: Any,
     formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = M a_d + C v_d + g + J^T (stiffness x + damping x') + joint_damping e', where x is the
@@ -66,5 +65,5 @@ def _axis(T: Rows, k: int) -> Vector:
     return Vector(T[0][k], T[1][k], T[2][k])
 
 
-def _asked(quantity: str, model: Model, q: Scalars, frame: Frame) -> Any:
-    return QUANTITIES[quantity].formulations["bodies"](model, q, frame)
+def _asked(quantity: str, model: Any, q: Scalars, frame: Any) -> Any:
+    return evaluated(model, quantity, "bodies", q, frame)

@@ -182,8 +182,9 @@ def _motion(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> _Motion:
 
 
 def _field(model: Model, i: int, place: Pose) -> Field:
-    z = place.z
-    return Field(z, cross(place.s, z)) if model.bodies[i].revolute else Field(ZERO, z)
+    body = model.bodies[i]
+    turning, sliding = place.z * body.rho, place.z * body.sigma
+    return Field(turning, cross(place.s, turning) + sliding)
 
 
 def _load(model: Model, i: int, place: Pose, V: Field) -> Load:

@@ -58,10 +58,14 @@ def composites(model: Model, R: Sequence[Rotation], s: Sequence[Vector]) -> list
 def asked_for(body: Body, carried: Composite) -> tuple[Vector, Vector]:
     """Force, and moment about the origin, by which a unit acceleration of the joint is met."""
     M, c, E = carried
-    if body.sigma:
-        return Z * M, cross(c, Z * M)
-    F = cross(Z, c * M)
-    return F, E @ Z + cross(c, F)
+    turning, sliding = Z * body.rho, Z * body.sigma
+    F = sliding * M + cross(turning, c * M)
+    return F, E @ turning + cross(c, F)
+
+
+def felt(body: Body, f: Vector, n: Vector) -> Scalar:
+    """What the joint feels of a force and a moment about its origin."""
+    return body.rho * n.z + body.sigma * f.z
 
 
 def mass_matrix(model: Model, q: Sequence[Scalar]) -> Matrix:
@@ -72,12 +76,12 @@ def mass_matrix(model: Model, q: Sequence[Scalar]) -> Matrix:
     carried = composites(model, R, s)
     for j, body in model.outwards():
         f, n = asked_for(body, carried[j])
-        D[j][j] = (n.z if body.revolute else f.z) + body.joint.reflected
+        D[j][j] = felt(body, f, n) + body.joint.reflected
         inner = j
         for k in reversed(model.ancestors[j][:-1]):
             f = R[inner] @ f
             n = R[inner] @ n + cross(s[inner], f)
-            D[j][k] = D[k][j] = n.z if model.bodies[k].revolute else f.z
+            D[j][k] = D[k][j] = felt(model.bodies[k], f, n)
             inner = k
     return D
 

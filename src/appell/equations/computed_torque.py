@@ -6,10 +6,19 @@ The joint forces are those of the inverse dynamics, for an acceleration that rem
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from appell.equations.feedback import DEFAULT, Desired, Gain, inverse_dynamics, minus, plus, times
+from appell.equations.feedback import (
+    DEFAULT,
+    Desired,
+    Gain,
+    inverse_dynamics,
+    minus,
+    plus,
+    positions,
+    times,
+)
 from appell.maths.scalar import Scalar
-from appell.model.model import Model
 
 
 def commanded_acceleration(
@@ -25,7 +34,7 @@ def commanded_acceleration(
 
 
 def computed_torque(
-    model: Model,
+    model: Any,
     q: Sequence[Scalar],
     v: Sequence[Scalar],
     desired: Desired,
@@ -37,5 +46,6 @@ def computed_torque(
 
     With the exact model the errors obey e'' + kv e' + kp e = 0, equation 4.3.
     """
-    a = commanded_acceleration(desired, q, v, kp, kv)
+    wanted = (positions(model, desired.q), desired.v, desired.a)
+    a = commanded_acceleration(wanted, positions(model, q), v, kp, kv)
     return inverse_dynamics(model, q, v, a, formulation)

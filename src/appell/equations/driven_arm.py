@@ -10,26 +10,17 @@ from __future__ import annotations
 from appell.equations.feedback import Gain, Scalars, clipped, minus, plus, times
 from appell.equations.held_joints import held_motion
 from appell.maths.scalar import Scalar, sign
+from appell.maths.tableau import RK4, fixed_step
 from appell.model.model import Model
 
 REST = 1e-4  # rad/s
-# Of Runge and Kutta after the first: when, and their weights.
-_STAGES = ((0.5, 2), (0.5, 2), (1, 1))
 
 
 def damped_arm(
-    model: Model,
-    y: Scalars,
-    h: Scalars,
-    k: Scalars,
-    push: Scalars,
-    damping: Scalars,
-    free: Scalars,
+    model: Model, y: Scalars, push: Scalars, damping: Scalars, free: Scalars
 ) -> list[Scalar]:
-    """The rate of y = (q, v), and what holds the joints that are not free, h[0] after y at the rate
-    k."""
-    later = plus(y, [h[0] * rate for rate in k])
-    q, v = later[: model.nv], later[model.nv :]
+    """The rate of y = (q, v), and what holds the joints that are not free."""
+    q, v = y[: model.nv], y[model.nv :]
     return held_motion(model, q, v, minus(push, times(damping, v)), free)
 
 
@@ -50,12 +41,12 @@ def turning_arm(
     current = minus([clipped(x, limit) for x, limit in zip(wanted, most, strict=True)], emf)
     dry = times(coulomb, [sign(x) for x in v])
     push = minus(plus(times(back, current), hand), dry)
-    k = first = damped_arm(model, y, [0], [0] * 2 * n, push, viscous, free)[: 2 * n]
-    total = first
-    for share, weight in _STAGES:
-        k = damped_arm(model, y, [share * h], k, push, viscous, free)[: 2 * n]
-        total = plus(total, [weight * x for x in k])
-    new = plus(y, [h / 6 * x for x in total])
+
+    def rate(t: Scalar, y: Scalars) -> list[Scalar]:
+        return damped_arm(model, y, push, viscous, free)[: 2 * n]
+
+    first = rate(0, y)
+    new = fixed_step(RK4, rate, y, h, first)
     speeds = zip(v, first[n:], new[n:], strict=True)
     turns = [(x * x - REST**2, x * (x + h * a), x * later) for x, a, later in speeds]
     return [*new, *current, sum((sign(x) for each in turns for x in each), start=0)]

@@ -1,7 +1,8 @@
 """What laws of control share: errors, gains, and the dynamics they compensate.
 
-Errors are desired minus actual. A gain is a list of numbers, one a joint, or a matrix, a list of
-rows that couples them.
+Errors are desired minus actual. A gain is a list of numbers, one per speed, or a matrix, a list of
+rows that couples them. What a law is for is a tree's Model, or the system (:mod:`appell.system`) of
+another robot; its forces are those on the robot's speeds.
 """
 
 from __future__ import annotations
@@ -54,20 +55,48 @@ def clipped(x: Scalar, limit: Scalar) -> Scalar:
     return (magnitude(x + limit) - magnitude(x - limit)) / 2
 
 
+def evaluated(
+    model: Any, quantity: str, formulation: str | None, *arguments: Any, weightless: bool = False
+) -> Any:
+    """The value of a quantity of what a law is for, by a formulation; by the system's fastest where
+    its quantity does not have that one. ``weightless`` leaves gravity out."""
+    if isinstance(model, Model):
+        subject = replace(model, gravity=ZERO) if weightless else model
+        return QUANTITIES[quantity].formulations[formulation or DEFAULT](subject, *arguments)
+    equations = model.quantities[quantity].formulations
+    name = formulation if formulation in equations else model.default(quantity)
+    regroup = name in model.quantities[quantity].regroup
+    subject = model.subject({"gravity": [0.0, 0.0, 0.0]} if weightless else {}, regroup)
+    return equations[name](subject, *arguments)
+
+
+def positions(model: Any, q: Scalars) -> Scalars:
+    """Those of the coordinates whose rates are the speeds: of a robot with loops, its independent
+    joints'."""
+    return q if isinstance(model, Model) else [q[k] for k in model.coordinates]
+
+
+def position_error(model: Any, desired: Desired, q: Scalars) -> list[Scalar]:
+    """Desired minus actual positions, one per speed."""
+    return minus(positions(model, desired.q), positions(model, q))
+
+
 def inverse_dynamics(
-    model: Model, q: Scalars, v: Scalars, a: Scalars, formulation: str = DEFAULT
+    model: Any, q: Scalars, v: Scalars, a: Scalars, formulation: str = DEFAULT
 ) -> list[Scalar]:
     """M a + C v + g."""
-    return QUANTITIES["inverse_dynamics"].formulations[formulation](model, q, v, a)
+    forces: list[Scalar] = evaluated(model, "generalised_forces", formulation, q, v, a)
+    return forces
 
 
-def gravity(model: Model, q: Scalars, formulation: str = DEFAULT) -> list[Scalar]:
+def gravity(model: Any, q: Scalars, formulation: str = DEFAULT) -> list[Scalar]:
     """g: what holds the robot still."""
-    return QUANTITIES["gravity"].formulations[formulation](model, q)
+    forces: list[Scalar] = evaluated(model, "gravity", formulation, q)
+    return forces
 
 
 def passive_dynamics(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     v_r: Scalars,
@@ -83,7 +112,7 @@ def passive_dynamics(
     still = [0] * len(mean)
     return minus(
         inverse_dynamics(model, q, mean, a_r, formulation),
-        inverse_dynamics(weightless(model), q, half, still, formulation),
+        evaluated(model, "generalised_forces", formulation, q, half, still, weightless=True),
     )
 
 
@@ -93,7 +122,3 @@ def halves(v: Scalars, v_r: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         [(x + y) / 2 for x, y in zip(v, v_r, strict=True)],
         [(x - y) / 2 for x, y in zip(v, v_r, strict=True)],
     )
-
-
-def weightless(model: Model) -> Model:
-    return replace(model, gravity=ZERO)

@@ -87,7 +87,7 @@ def mass_matrix(model: Model, q: Sequence[Scalar]) -> list[list[Scalar]]:
             psi[p] = psi[p] + point_inertia(s) * M[i] + inertia_product(s, carried)  # step 5
             psi[p] = psi[p] + R.congruence(psi[i])
     D: list[list[Scalar]] = [[0] * n for _ in range(n)]
-    axes: list[dict[int, Vector]] = []  # d dw_j / d a_k or, of a prismatic joint k, its direction
+    axes: list[dict[int, Vector]] = []  # of joint k, in the axes of j
     arms: list[dict[int, Vector]] = []  # from the origin of k to that of j
     for j, body in model.outwards():
         Rt, s = body.rotation(q[j]).T, body.offset(q[j])
@@ -96,12 +96,13 @@ def mass_matrix(model: Model, q: Sequence[Scalar]) -> list[list[Scalar]]:
         axes.append({k: Rt @ u for k, u in above.items()} | {j: Z})  # step 3
         arms.append({k: Rt @ (r + s) for k, r in reach.items()} | {j: ZERO})  # step 2
         # What a unit acceleration of joint j asks of all it carries: force and moment.
-        force = Z * M[j] if body.sigma else cross(Z, phi[j])
-        moment = cross(phi[j], Z) if body.sigma else Vector(psi[j].xz, psi[j].yz, psi[j].zz)
-        D[j][j] = (force.z if body.sigma else moment.z) + body.joint.reflected  # step 6
+        turning, sliding = Z * body.rho, Z * body.sigma
+        force = sliding * M[j] + cross(turning, phi[j])
+        moment = psi[j] @ turning + cross(phi[j], sliding)
+        D[j][j] = body.rho * moment.z + body.sigma * force.z + body.joint.reflected  # step 6
         for k in model.ancestors[j][:-1]:  # step 7
-            u, r = axes[j][k], arms[j][k]
-            D[j][k] = u @ force if model.bodies[k].sigma else u @ (moment + cross(r, force))
+            u, r, on = axes[j][k], arms[j][k], model.bodies[k]
+            D[j][k] = (u * on.rho) @ (moment + cross(r, force)) + (u * on.sigma) @ force
             D[k][j] = D[j][k]
     return D
 
@@ -129,7 +130,7 @@ def parallel_joints(model: Model) -> list[tuple[int, ...]]:
     for i, body in model.outwards():
         p = body.parent
         runs.append((i,))
-        if p != BASE and body.revolute and _parallel(body.R0) and model.bodies[p].revolute:
+        if p != BASE and body.rho and _parallel(body.R0) and model.bodies[p].rho:
             head = model.bodies[runs[p][0]].parent
             if head == BASE or model.bodies[runs[head][0]].parent == BASE:
                 runs[i] = (*runs[p], i)
@@ -145,7 +146,7 @@ def _parallel(R: Rotation) -> bool:
 def _turn(model: Model, run: tuple[int, ...], q: Sequence[Scalar]) -> Rotation:
     """From the axes of a run's last body to those of its first one's parent."""
     first = model.bodies[run[0]]
-    if first.sigma:
+    if not first.rho:
         return first.R0
     about = AboutZ(1, 0)
     for i in run:

@@ -91,7 +91,8 @@ def inverse_dynamics(
             R, s = body.rotation(q[i]), body.offset(q[i])
             chi = carried_moment(r, f, t, children[i])
             children[p].append(Child(R, s, carried_force(R, f, phi), chi))
-        tau[i] = (chi.z if body.revolute else f.z + phi.z) + body.joint.reflected * a[i]  # (14)
+        tau[i] = body.rho * chi.z + body.sigma * f.z + body.sigma * phi.z  # (14)
+        tau[i] = tau[i] + body.joint.reflected * a[i]
     return tau
 
 
@@ -271,7 +272,7 @@ def arms_of_joints(model: Model, R: Sequence[Rotation], s: Sequence[Vector]) -> 
 
 
 def axes_of_joints(model: Model, R: Sequence[Rotation], rows: Sequence[Vector]) -> Vectors:
-    """Step 3: d dw_j / d q''_k, of a prismatic joint k its direction. 8M 4A from k + 2 on."""
+    """Step 3: the direction of joint k, which is d dw_j / d q''_k if it turns. 8M 4A from k + 2."""
     axes: Vectors = []
     for j, body in model.outwards():
         p = body.parent
@@ -323,7 +324,7 @@ def main_diagonal(model: Model, M: Sequence[Scalar], psi: Sequence[Symmetric]) -
     """Step 6: D_ii = z^T psi_i z, or the mass that a joint slides, with its rotor. 0M 0A."""
     D: Matrix = [[0] * len(model.bodies) for _ in model.bodies]
     for i, body in model.outwards():
-        D[i][i] = (psi[i].zz if body.revolute else M[i]) + body.joint.reflected
+        D[i][i] = body.rho * psi[i].zz + body.sigma * body.sigma * M[i] + body.joint.reflected
     return D
 
 
@@ -338,18 +339,18 @@ def couple(
 ) -> None:
     """Step 7: D_jk = (d dw_j / d q''_k)^T (psi_j - s~_{k,j} phi~_j) z. 7M 6A.
 
-    A sliding joint j asks for the force z M_j and the moment phi_j x z instead, and of
-    a sliding joint k only the force counts.
+    A joint j that slides asks for the force z M_j and the moment phi_j x z besides, and of
+    a joint k that slides the force counts.
     """
     for j, body in model.outwards():
+        turning, sliding = Z * body.rho, Z * body.sigma
+        force = sliding * M[j] + cross(turning, phi[j])
         for k in model.ancestors[j][:-1]:
-            u, s = axes[j][k], arms[j][k]
-            if model.bodies[k].sigma:
-                D[j][k] = u @ (Z * M[j] if body.sigma else cross(Z, phi[j]))
-            elif body.sigma:
-                D[j][k] = u @ (cross(phi[j], Z) + cross(s, Z * M[j]))
-            else:
-                D[j][k] = u @ (psi[j] @ Z - cross(s, cross(phi[j], Z)))
+            u, s, on = axes[j][k], arms[j][k], model.bodies[k]
+            if on.rho:
+                moment = psi[j] @ turning - cross(s, cross(phi[j], turning))
+                D[j][k] = u @ (moment + cross(phi[j], sliding) + cross(s, sliding * M[j]))
+            D[j][k] = D[j][k] + (u * on.sigma) @ force
             D[k][j] = D[j][k]
 
 

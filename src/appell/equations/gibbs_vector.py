@@ -107,11 +107,11 @@ def moments_of_forces(
 
 def on_parent(onto: Body, R: Prepared, s: Vector, f: Vector, b: Vector) -> tuple[Vector, Vector]:
     """A child's part of phi (26) and of phi x s + R beta (25)."""
-    if onto.parent != BASE:
+    if onto.parent != BASE or (onto.rho and onto.sigma):
         phi = R @ f
         return phi, cross(phi, s) + R @ b
     x, y, z = R.matrix.rows
-    if onto.revolute:  # feels the moment about z
+    if onto.rho:  # feels the moment about z
         phi = Vector(x @ f, y @ f, 0)
         return phi, Z * (cross(Z, phi) @ s + z @ b)
     return Z * (z @ f), ZERO

@@ -7,6 +7,8 @@ of the tracking controllers acts on the error of velocity: the table prints the 
 
 from __future__ import annotations
 
+from typing import Any
+
 from appell.equations.feedback import (
     DEFAULT,
     Desired,
@@ -17,14 +19,14 @@ from appell.equations.feedback import (
     magnitude,
     minus,
     plus,
+    position_error,
     times,
 )
 from appell.maths.scalar import Scalar, sign
-from appell.model.model import Model
 
 
 def point_to_point(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -33,12 +35,12 @@ def point_to_point(
     formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """u = kp e - kd v."""
-    u = minus(times(kp, minus(desired.q, q)), times(kd, v))
+    u = minus(times(kp, position_error(model, desired, q)), times(kd, v))
     return inverse_dynamics(model, q, v, u, formulation)
 
 
 def tracking(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -47,12 +49,14 @@ def tracking(
     formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """u = a_d + kd e' + kp e."""
-    u = plus(desired.a, times(kd, minus(desired.v, v)), times(kp, minus(desired.q, q)))
+    u = plus(
+        desired.a, times(kd, minus(desired.v, v)), times(kp, position_error(model, desired, q))
+    )
     return inverse_dynamics(model, q, v, u, formulation)
 
 
 def tracking_with_integral(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -69,7 +73,7 @@ def tracking_with_integral(
     With a ``limit`` tau stays within it, and against windup a joint at its limit does not
     integrate an error that would drive it further (conditional integration).
     """
-    e = minus(desired.q, q)
+    e = position_error(model, desired, q)
     u = plus(desired.a, times(kd, minus(desired.v, v)), times(kp, e), times(ki, integral))
     tau = inverse_dynamics(model, q, v, u, formulation)
     if limit is None:

@@ -3,6 +3,8 @@ gravity compensated or with all torques of the desired motion fed forward."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from appell.equations.feedback import (
     DEFAULT,
     Desired,
@@ -13,14 +15,14 @@ from appell.equations.feedback import (
     minus,
     passive_dynamics,
     plus,
+    position_error,
     times,
 )
 from appell.maths.scalar import Scalar
-from appell.model.model import Model
 
 
 def pd_with_gravity(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -29,11 +31,11 @@ def pd_with_gravity(
     formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = g(q) + kp e + kv e': it reaches any set point (Takegaki and Arimoto 1981)."""
-    return plus(gravity(model, q, formulation), _pd(q, v, desired, kp, kv))
+    return plus(gravity(model, q, formulation), _pd(model, q, v, desired, kp, kv))
 
 
 def feedforward(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -42,11 +44,11 @@ def feedforward(
     formulation: str = DEFAULT,
 ) -> list[Scalar]:
     """tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'."""
-    return plus(inverse_dynamics(model, *desired, formulation), _pd(q, v, desired, kp, kv))
+    return plus(inverse_dynamics(model, *desired, formulation), _pd(model, q, v, desired, kp, kv))
 
 
 def joint_impedance(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -59,9 +61,10 @@ def joint_impedance(
     Forces f from outside then meet M e'' + (C + damping) e' + stiffness e = -f: the arm is a
     spring and a damper with the inertia it has.
     """
-    spring = _pd(q, v, desired, stiffness, damping)
+    spring = _pd(model, q, v, desired, stiffness, damping)
     return plus(passive_dynamics(model, q, v, desired.v, desired.a, formulation), spring)
 
 
-def _pd(q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain) -> list[Scalar]:
-    return plus(times(kp, minus(desired.q, q)), times(kv, minus(desired.v, v)))
+def _pd(model: Any, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain) -> list[Scalar]:
+    """kp e + kv e'."""
+    return plus(times(kp, position_error(model, desired, q)), times(kv, minus(desired.v, v)))

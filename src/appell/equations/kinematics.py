@@ -47,10 +47,10 @@ def jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scala
     path = model.ancestors[frame.body] if frame.body != BASE else ()
     J: list[list[Scalar]] = [[0] * len(model.bodies) for _ in range(6)]
     for i in path:
-        z = places[i].z
-        revolute = model.bodies[i].revolute
-        linear = cross(z, tip - places[i].s) if revolute else z
-        for row, x in enumerate((*linear, *(z if revolute else ZERO))):
+        z, body = places[i].z, model.bodies[i]
+        turning, sliding = z * body.rho, z * body.sigma
+        linear = cross(turning, tip - places[i].s) + sliding
+        for row, x in enumerate((*linear, *turning)):
             J[row][i] = x
     return J
 

@@ -92,11 +92,10 @@ def _pseudo_inertia(body: Body) -> Matrix4:
 def by_operator(P: Matrix4, body: Body) -> Matrix4:
     """P Q, with Q of (2.7) for a turn about z, or its like for a slide along z.
 
-    Q only moves columns and changes a sign, so no product is made.
+    Q only moves columns and changes a sign, so no product is made but by the pitch of a screw.
     """
-    if body.revolute:
-        return type(P)([[y, -x, 0, 0] for x, y, _, _ in P.rows])
-    return type(P)([[0, 0, 0, z] for _, _, z, _ in P.rows])
+    rho, sigma = body.rho, body.sigma
+    return type(P)([[y * rho, -x * rho, 0, z * sigma] for x, y, z, _ in P.rows])
 
 
 def transforms(model: Model, A: Sequence[Matrix4]) -> Transforms:

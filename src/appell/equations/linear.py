@@ -1,4 +1,4 @@
-"""Symmetric systems with the pattern of a tree, solved without square roots.
+"""Linear systems: symmetric ones with the pattern of a tree, and orthogonal columns.
 
 A tree's inertia matrix couples a joint only to its ancestors and descendants.
 Factored from the tips, M = L^T D L, it stays as sparse as it was (Featherstone,
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.maths.scalar import Scalar
+from appell.maths.scalar import Scalar, is_zero
 
 Matrix = list[list[Scalar]]
 Paths = Sequence[Sequence[int]]
@@ -64,3 +64,84 @@ def invert(M: Matrix, paths: Paths) -> Matrix:
         for i in range(k, n):
             X[i][k] = X[k][i] = column[i]
     return X
+
+
+def determinant(A: Sequence[Sequence[Scalar]]) -> Scalar:
+    """The determinant, without divisions: from the last row up, each minor made once."""
+    minors: dict[tuple[int, ...], Scalar] = {(): 1}
+    for row in reversed(A):
+        larger: dict[tuple[int, ...], Scalar] = {}
+        for columns, minor in minors.items():
+            for c, x in enumerate(row):
+                if c in columns or is_zero(x):
+                    continue
+                place = sum(k < c for k in columns)
+                key, term = (*columns[:place], c, *columns[place:]), x * minor
+                so_far = larger.get(key, 0)
+                larger[key] = so_far - term if place % 2 else so_far + term
+        minors = larger
+    return minors.get(tuple(range(len(A))), 0)
+
+
+# Orthogonal columns
+
+
+class Columns:
+    """A = Q R: the columns of Q at right angles (not of unit length), R with a unit diagonal."""
+
+    def __init__(self, A: Sequence[Sequence[Scalar]]) -> None:
+        given = [[row[k] for row in A] for k in range(len(A[0]))]
+        self.order = sorted(range(len(given)), key=lambda k: sum(not is_zero(x) for x in given[k]))
+        self.Q: list[list[Scalar]] = []
+        self.R: list[dict[int, Scalar]] = []  # R[k][j] for j < k
+        self.squares: list[Scalar] = []
+        self.inverse: list[Scalar] = []
+        for k in self.order:
+            column, above = given[k], {}
+            for j, q in enumerate(self.Q):
+                above[j] = dot(q, column) * self.inverse[j]
+                column = _less(column, above[j], q)
+            self.Q.append(column)
+            self.R.append(above)
+            self.squares.append(dot(column, column))
+            self.inverse.append(1 / self.squares[-1])
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """x with A x = b, or nearest to it."""
+        n, rest = len(self.Q), list(b)
+        z: list[Scalar] = []
+        for k in range(n):
+            z.append(dot(self.Q[k], rest) * self.inverse[k])
+            rest = _less(rest, z[k], self.Q[k])
+        for k in reversed(range(n)):
+            for j, r in self.R[k].items():
+                z[j] = z[j] - r * z[k]
+        x: list[Scalar] = [0] * n
+        for k, place in enumerate(self.order):
+            x[place] = z[k]
+        return x
+
+    def least_norm(self, y: Sequence[Scalar]) -> list[Scalar]:
+        """The smallest x with A^T x = y (Björck and Paige's order of the sums)."""
+        w = [y[k] for k in self.order]
+        for k, above in enumerate(self.R):
+            for j, r in above.items():
+                w[k] = w[k] - r * w[j]
+        x: list[Scalar] = [0] * len(self.Q[0])
+        for k in reversed(range(len(self.Q))):
+            share = (dot(self.Q[k], x) - w[k]) * self.inverse[k]
+            x = _less(x, share, self.Q[k])
+        return x
+
+
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for x, y in zip(a, b, strict=True):
+        if not is_zero(x) and not is_zero(y):
+            total = total + x * y
+    return total
+
+
+def _less(a: Sequence[Scalar], k: Scalar, b: Sequence[Scalar]) -> list[Scalar]:
+    """a - k b."""
+    return [x if is_zero(y) or is_zero(k) else x - k * y for x, y in zip(a, b, strict=True)]

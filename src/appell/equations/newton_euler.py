@@ -157,4 +157,7 @@ def moments(
 
 def joint_forces(links: Links, f: Sequence[Vector], n: Sequence[Vector]) -> list[Scalar]:
     """tau_i = (A_i z_{i-1}) . n_i (3.27); of a prismatic joint, . f_i."""
-    return [link.axis @ (n[i] if link.rho else f[i]) for i, link in enumerate(links)]
+    return [
+        (link.axis * link.rho) @ n[i] + (link.axis * link.sigma) @ f[i]
+        for i, link in enumerate(links)
+    ]

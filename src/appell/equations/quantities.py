@@ -1,8 +1,8 @@
 """What can be asked of a robot, and the equations that answer it.
 
-Each quantity names its inputs, the axes of its outputs ("n" counts speeds, "q"
-coordinates, "p" inertial parameters, a regressor's name its columns) and its formulations,
-the first of which is the default.
+Each quantity names its inputs and outputs with their axes ("n" counts speeds, "q" coordinates,
+"d" actuators, "p" inertial parameters, a regressor's name its columns) and its formulations, the
+first of which is the default. How long an axis is, the robot says.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ from appell.model.model import Model
 
 @dataclass(frozen=True)
 class Quantity:
-    inputs: tuple[str, ...]
+    """Something that can be asked of a robot, and the equations that answer it."""
+
+    inputs: Mapping[str, Axes]
     outputs: Mapping[str, Axes]
     formulations: Mapping[str, Equation]
     frame: bool = False  # whether it is asked of a frame
@@ -50,8 +52,13 @@ class Quantity:
         return self.deep if self.deep and long else next(iter(self.formulations))
 
 
+def state(*names: str, **axes: Axes) -> dict[str, Axes]:
+    """Inputs by name with their axes: those of a state, where no others are given."""
+    return {x: axes.get(x, ("q",) if x == "q" else ("n",)) for x in names}
+
+
 def _of_bodies(
-    inputs: tuple[str, ...],
+    names: tuple[str, ...],
     outputs: Mapping[str, Axes],
     frame: bool = False,
     regroup: Collection[str] = (),
@@ -60,9 +67,9 @@ def _of_bodies(
 ) -> Quantity:
     axes = tuple(outputs.values())
     return Quantity(
-        inputs,
+        state(*names),
         outputs,
-        {name: in_coordinates(f, inputs, axes, free) for name, f in equations.items()},
+        {name: in_coordinates(f, names, axes, free) for name, f in equations.items()},
         frame,
         frozenset(regroup),
     )
@@ -150,6 +157,16 @@ def _motion(forward_dynamics: Equation) -> Equation:
     return motion
 
 
+def flow(motion: Equation) -> Equation:
+    """The rate of y = (q, v), from its two parts."""
+
+    def rates(system: Any, q: Any, v: Any, tau: Any = ()) -> list[Scalar]:
+        dq, a = motion(system, q, v, tau)
+        return [*dq, *a]
+
+    return rates
+
+
 def _free_coriolis_matrix(model: Model, states: Mapping[str, Any], C: Any) -> Any:
     M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, states["q"])
     return free.coriolis_matrix(states["v"], C, M)
@@ -217,7 +234,7 @@ _SOLVED: dict[str, tuple[Equation, Equation]] = {
 }
 
 _FORWARD = Quantity(
-    ("q", "v", "tau"),
+    state("q", "v", "tau"),
     {"a": _n},
     {
         "gibbs_lean": _solving(gibbs_lean.forward_dynamics, "gibbs_lean", "gibbs_lean"),
@@ -245,6 +262,12 @@ QUANTITIES: dict[str, Quantity] = {
         outputs={"dq": ("q",), "a": _n},
         formulations={name: _motion(f) for name, f in _FORWARD.formulations.items()},
     ),
+    "flow": replace(
+        _FORWARD,
+        outputs={"dy": ("y",)},
+        formulations={name: flow(_motion(f)) for name, f in _FORWARD.formulations.items()},
+    ),
+    "generalised_forces": replace(_INVERSE, outputs={"Q": _n}),
     "mass_matrix": _of_bodies(
         ("q",),
         {"M": _nn},
@@ -280,7 +303,7 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "bias": replace(
         _INVERSE,
-        inputs=("q", "v"),
+        inputs=state("q", "v"),
         outputs={"b": _n},
         formulations={name: _bias(f) for name, f in _INVERSE.formulations.items()},
     ),
@@ -315,7 +338,7 @@ QUANTITIES: dict[str, Quantity] = {
         composite=composite.inverse_dynamics_derivatives,
     ),
     "forward_dynamics_derivatives": Quantity(
-        ("q", "v", "tau"),
+        state("q", "v", "tau"),
         {"da_dq": _nn, "da_dv": _nn, "da_dtau": _nn},
         {"composite": _forward_dynamics_derivatives},
         regroup=frozenset(("composite",)),

@@ -37,7 +37,7 @@ def regressor(
             moment = link.R @ m + cross(link.s, force)
             for j in reversed(model.ancestors[i]):
                 on = model.bodies[j]
-                Y[j][10 * (i - first) + c] = moment.z if on.revolute else force.z
+                Y[j][10 * (i - first) + c] = on.rho * moment.z + on.sigma * force.z
                 if on.parent != BASE:
                     R = on.rotation(q[j])
                     force = R @ force

@@ -7,26 +7,28 @@ puts into s^T M s / 2 is s^T (M a_r + C v_r + g - tau): the laws make it negativ
 
 from __future__ import annotations
 
+from typing import Any
+
 from appell.equations.feedback import (
     DEFAULT,
     Desired,
     Gain,
     Scalars,
     clipped,
+    evaluated,
     halves,
     minus,
     passive_dynamics,
     plus,
+    position_error,
     times,
-    weightless,
 )
-from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 
 
 def adaptive(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -42,7 +44,7 @@ def adaptive(
 
     With V = (s^T M s + (p - p*)^T gamma^-1 (p - p*)) / 2, V' = -s^T kd s.
     """
-    v_r, a_r = reference(q, v, desired, rate)
+    v_r, a_r = reference(model, q, v, desired, rate)
     s = minus(v_r, v)
     Y = passive_regressor(model, q, v, v_r, a_r, formulation)
     columns = [list(column) for column in zip(*Y, strict=True)]
@@ -52,7 +54,7 @@ def adaptive(
 
 
 def sliding_mode(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     desired: Desired,
@@ -66,24 +68,24 @@ def sliding_mode(
     Where k exceeds what the model lacks, s comes to its boundary layer and stays there, and the
     error of a joint within layer / rate.
     """
-    v_r, a_r = reference(q, v, desired, rate)
+    v_r, a_r = reference(model, q, v, desired, rate)
     s = minus(v_r, v)
     switched = [g * clipped(x / w, 1) for g, x, w in zip(k, s, layer, strict=True)]
     return plus(passive_dynamics(model, q, v, v_r, a_r, formulation), switched)
 
 
 def reference(
-    q: Scalars, v: Scalars, desired: Desired, rate: Gain
+    model: Any, q: Scalars, v: Scalars, desired: Desired, rate: Gain
 ) -> tuple[list[Scalar], list[Scalar]]:
     """v_r = v_d + rate e, and its derivative."""
     return (
-        plus(desired.v, times(rate, minus(desired.q, q))),
+        plus(desired.v, times(rate, position_error(model, desired, q))),
         plus(desired.a, times(rate, minus(desired.v, v))),
     )
 
 
 def passive_regressor(
-    model: Model,
+    model: Any,
     q: Scalars,
     v: Scalars,
     v_r: Scalars,
@@ -91,8 +93,9 @@ def passive_regressor(
     formulation: str = "gibbs_tensor",
 ) -> list[list[Scalar]]:
     """Y with Y p = M a_r + C(q, v) v_r + g: see :func:`feedback.passive_dynamics`."""
-    regressor = QUANTITIES["regressor"].formulations[formulation]
+    quantity = "regressor" if isinstance(model, Model) else "generalised_regressor"
     mean, half = halves(v, v_r)
     still = [0] * len(mean)
-    whole, part = regressor(model, q, mean, a_r), regressor(weightless(model), q, half, still)
+    whole = evaluated(model, quantity, formulation, q, mean, a_r)
+    part = evaluated(model, quantity, formulation, q, half, still, weightless=True)
     return [minus(x, y) for x, y in zip(whole, part, strict=True)]

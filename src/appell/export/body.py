@@ -1,46 +1,126 @@
 """From a fused tape to C functions, one line a step.
 
 A long tape is cut into several functions (:mod:`appell.compile.plan`), so that none of them
-needs much stack, however long the tape is.
+needs much stack, however long the tape is. Routines are functions, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import isfinite
 from textwrap import wrap
 
-from appell.compile.plan import Plan
-from appell.compile.tape import FUSED, Tape
+from appell.compile.elementary import routine
+from appell.compile.emitter import Emitter, Writer
+from appell.compile.lower import Real, Routine
+from appell.compile.plan import Plan, Window
+from appell.compile.tape import Tape
 from appell.errors import InputError
-from appell.export.runtime import Real
 
 LENGTH = 256  # steps in a function
-_OPERATORS = {"add": "+", "sub": "-", "mul": "*"}
-_FUNCTIONS = {"sqrt": "square_root", "abs": "magnitude", "sign": "sign_of"}
+_WIDTH = 72  # characters of an expression within another one
+TABLE = {
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}",
+    "inv": "1 / {0}", "neg": "-{0}", "abs": "magnitude({0})", "sqrt": "square_root({0})",
+    "fma": "fused({0}, {1}, {2})", "fms": "fused({0}, {1}, -{2})", "fnma": "fused(-{0}, {1}, {2})",
+    "lt": "{0} < {1}", "le": "{0} <= {1}", "eq": "{0} == {1}",
+    "not": "!{0}", "nonzero": "{0} != 0", "select": "{0} ? {1} : {2}", "mask": "0 - ({i}){0}",
+    "bits": "bits_of({0})", "number": "number_of({0})", "wide": "({w}){0}", "narrow": "({i}){0}",
+    "and": "{0} & {1}", "or": "{0} | {1}", "xor": "{0} ^ {1}",
+    "plus": "{0} + {1}", "minus": "{0} - {1}", "times": "{0} * {1}",
+    "shl": "{0} << {1}", "shr": "{0} >> {1}",
+    "zeros": "leading_zeros({0})", "look": "two_over_pi[{0}]",
+}  # fmt: skip
 
 
-class Body:
+def literal(real: Real, x: float) -> str:
+    """An exact number, in hexadecimal."""
+    head, _, power = real.rounded(x).hex().partition("p")
+    head = head.rstrip("0").rstrip(".") if "." in head else head
+    return f"{head}p{power}{'f' if real.bits == 32 else ''}"
+
+
+class Lines(Writer):
+    """Writes the lines of a function; ``values`` is how many it holds."""
+
+    table = TABLE
+
+    def __init__(self, real: Real) -> None:
+        self.real = real
+        self.types = {"r": real.name, "i": f"uint{real.bits}_t", "w": "uint64_t", "c": "int"}
+        self.lines: list[str] = []
+        self.operations: set[str] = set()
+        self.values = 0
+
+    def declared(self, kind: str, text: str) -> str:
+        name = f"x{self.values}"
+        self.values += 1
+        self.lines.append(f"    {kind} {name} = {text};")
+        return name
+
+    def constant(self, x: float) -> str:
+        return literal(self.real, x)
+
+    def whole(self, x: int, kind: str) -> str:
+        return f"{x}u" if x < 2**12 else f"{x:#x}u"
+
+    def line(self, op: str, kind: str, operands: Sequence[str], once: bool = False) -> str:
+        self.operations.add(op)
+        call = TABLE[op][0].isalpha()
+        if call:
+            operands = [_bare(x) for x in operands]
+        text = TABLE[op].format(*operands, **self.types).replace("--", "")
+        if once and len(text) < _WIDTH:
+            return text if call else f"({text})"
+        return self.declared(f"const {self.types[kind]}", text)
+
+
+class Function(Lines):
+    """A routine as a function: ``text`` is its own."""
+
+    def __init__(self, of: Routine, real: Real) -> None:
+        super().__init__(real)
+        results = self.replay(of, of.parameters)
+        T = real.name
+        head, given = T, results[0]
+        if len(results) > 1:
+            head, given = "Pair", "both"
+            self.lines.append(f"    const Pair both = {{{', '.join(map(_bare, results))}}};")
+        self.values += len(results) + len(of.parameters)
+        told = wrap(of.about, 92)
+        parameters = [f"const {T} {x}" for x in of.parameters]
+        lines = ["\n/* " + "\n * ".join(told) + " */", f"static {head} {of.name}("]
+        lines[-1] += ", ".join(parameters) + ")"
+        self.text = "\n".join([*lines, "{", *self.lines, f"    return {_bare(given)};", "}\n"])
+
+
+class Body(Lines, Emitter):
     """Writes the functions, value by value: ``text`` is theirs."""
 
     def __init__(self, tape: Tape, real: Real, name: str) -> None:
-        self.tape, self.real, self.name = tape, real, name
+        Lines.__init__(self, real)
+        Emitter.__init__(self, tape, Plan(tape, LENGTH))
+        self.name = name
         self.inputs, self.outputs = list(tape.inputs), list(tape.outputs)
-        self.plan = Plan(tape, LENGTH)
+        self.functions: dict[str, Function] = {}
         self.largest = 0  # number of values in a function
         self.calls: list[str] = []
         self.read: set[str] = set()
         self.written: set[tuple[int, int]] = set()
         parts = [self.part(k) for k in range(len(self.plan.parts))]
-        self.text = "\n".join([*parts, self.whole()])
+        self.text = "\n".join([*parts, self.entry()])
 
     @property
     def stack(self) -> int:
         """Bytes at most. Without optimisation every value has a place; besides, there are the
-        addresses that functions are given, and what sine and cosine take."""
+        addresses that functions are given, and what multiplying and adding takes."""
         addresses = 3 * (len(self.inputs) + len(self.outputs) + 1)
-        return self.real.bits // 8 * (self.largest + self.plan.room) + 8 * addresses + 1024
+        called = max((function.values for function in self.functions.values()), default=0)
+        numbers = self.real.size * (self.largest + self.plan.room)
+        return numbers + 8 * (addresses + called) + 1024
 
-    def whole(self) -> str:
+    def entry(self) -> str:
+        """The exported function, which calls the others."""
         lines = [*declared(self.name, parameters(self.tape, self.real)), "{"]
         if self.plan.room:
             lines.append(f"    {self.real.name} kept[{self.plan.room}];")
@@ -48,26 +128,12 @@ class Body:
         return "\n".join([*lines, *self.calls, "}\n"])
 
     def part(self, number: int) -> str:
-        """One function; the first also computes the sines and cosines that need no others."""
-        self.lines: list[str] = []
-        self.names: dict[int, str] = {}
-        self.turned: set[int] = set()
+        """One function; it is given only what it uses."""
+        self.lines, self.values = [], 0
         self.used: set[str] = set()
-        if number == 0:
-            for place in self.plan.before_angles:
-                self.step(place)
-            self.turn_all()
-        for place in self.plan.parts[number]:
-            self.step(place)
-        for window in self.plan.windows[number]:
-            for element, place in enumerate(window.places, start=window.first):
-                self.write(window.operand, element, place)
-        self.largest = max(self.largest, len(self.names) + 2 * len(self.turned) + 1)
-        return self.function(f"{self.name}_part{number}")
-
-    def function(self, name: str) -> str:
-        """It is given only what it uses."""
-        T = self.real.name
+        self.walk(number)
+        self.largest = max(self.largest, self.values)
+        T, name = self.real.name, f"{self.name}_part{number}"
         given = {x: f"const {T} *restrict {x}" for x in self.inputs}
         given |= {x: f"{T} *restrict {x}" for x in (*self.outputs, "kept")}
         taken = [x for x in given if x in self.used]
@@ -76,30 +142,10 @@ class Body:
         head = declared(name, [given[x] for x in taken])
         return "\n".join(["static NOINLINE", *head, "{", *self.lines, "}\n"])
 
-    def step(self, place: int) -> None:
-        """Compute a value, and keep it if another function will ask for it."""
-        op, a, _ = self.tape.steps[place]
-        if place in self.names or op in ("constant", "input"):
-            return
-        if op in ("sin", "cos"):
-            self.turn(a)
-            self.names[place] = f"{op}{a}"
-        else:
-            expression = self.computed(place)
-            self.names[place] = f"x{place}"
-            self.lines.append(f"    const {self.real.name} x{place} = {expression};")
-        if place in self.plan.slots:
-            self.lines.append(f"    {self.kept(place)} = {self.names[place]};")
-
-    def value(self, place: int) -> str:
-        op, a, b = self.tape.steps[place]
-        if op == "constant":
-            if not isfinite(a):
-                raise InputError(f"{self.name}: a constant is {a}; check the robot's numbers.")
-            return self.real.literal(a)
-        if op == "input":
-            return self.input(a, b)
-        return self.names[place] if place in self.names else self.kept(place)
+    def constant(self, x: float) -> str:
+        if not isfinite(x):
+            raise InputError(f"{self.name}: a constant is {x}; check the robot's numbers.")
+        return super().constant(x)
 
     def input(self, operand: int, element: int) -> str:
         self.used.add(self.inputs[operand])
@@ -109,48 +155,40 @@ class Body:
         self.used.add("kept")
         return f"kept[{self.plan.slots[place]}]"
 
-    def computed(self, place: int) -> str:
-        op, a, b = self.tape.steps[place]
-        if op in _OPERATORS:
-            return f"{self.value(a)} {_OPERATORS[op]} {self.value(b)}"
-        if op in FUSED:
-            x, y, c = (self.value(k) for k in (*a, b))
-            x = _negative(x) if op == "fnma" else x
-            return f"fused({x}, {y}, {_negative(c) if op == 'fms' else c})"
-        if op == "neg":
-            return _negative(self.value(a))
-        if op == "inv":
-            return f"{self.real.literal(1.0)} / {self.value(a)}"
-        if op == "atan2":
-            return f"arctangent({self.value(a)}, {self.value(b)})"
-        return f"{_FUNCTIONS[op]}({self.value(a)})"
+    def keep(self, place: int) -> None:
+        self.lines.append(f"    {self.kept(place)} = {self.names[place]};")
 
-    def turn(self, angle: int) -> None:
-        """Sine and cosine of an angle, once in each function."""
-        if angle not in self.turned:
-            self.turned.add(angle)
-            self.lines.append(f"    {self.real.name} sin{angle}, cos{angle};")
-            self.lines.append(f"    sine_cosine({self.value(angle)}, &sin{angle}, &cos{angle});")
+    def store(self, window: Window) -> None:
+        for element, place in enumerate(window.places, start=window.first):
+            if (window.operand, element) not in self.written:
+                self.written.add((window.operand, element))
+                output = self.outputs[window.operand]
+                self.used.add(output)
+                self.lines.append(f"    {output}[{element}] = {self.value(place)};")
 
-    def turn_all(self) -> None:
-        """All angles that need no others. NaN in an input that is not read spoils them, so that
-        it reaches the outputs as it would if the equation were computed in full."""
-        for angle in self.plan.angles:
-            self.turn(angle)
-        unread = [self.input(*place) for place in self.tape.unread() if self.plan.angles]
-        if not unread:
-            return
-        spoiled = " + ".join(f"({x} - {x})" for x in unread)
-        self.lines.append(f"    const {self.real.name} spoiled = {spoiled};")
-        self.lines.append("    if (spoiled != spoiled) {")
-        self.lines += [f"        sin{k} = cos{k} = spoiled;" for k in self.plan.angles]
+    def call(self, op: str, operands: Sequence[str]) -> list[str]:
+        of = routine(op, self.real)
+        if op not in self.functions:
+            self.functions[op] = Function(of, self.real)
+            self.operations |= self.functions[op].operations
+        text = f"{of.name}({', '.join(operands)})"
+        if len(of.results) == 1:
+            return [self.declared(f"const {self.real.name}", text)]
+        pair = self.declared("const Pair", text)
+        self.values += 1
+        return [f"{pair}.sine", f"{pair}.cosine"]
+
+    def rare(
+        self, condition: str, usual: Sequence[str], mend: Callable[[], Sequence[str]]
+    ) -> list[str]:
+        names = [self.declared(self.real.name, x) for x in usual]
+        self.lines.append(f"    if ({_bare(condition)}) {{")
+        start = len(self.lines)
+        mended = mend()
+        self.lines += [f"    {x} = {_bare(y)};" for x, y in zip(names, mended, strict=True)]
+        self.lines[start:] = [f"    {line}" for line in self.lines[start:]]
         self.lines.append("    }")
-
-    def write(self, operand: int, element: int, place: int) -> None:
-        if (operand, element) not in self.written:
-            self.written.add((operand, element))
-            self.used.add(self.outputs[operand])
-            self.lines.append(f"    {self.outputs[operand]}[{element}] = {self.value(place)};")
+        return names
 
 
 def parameters(tape: Tape, real: Real, restrict: str = "restrict ") -> list[str]:
@@ -166,5 +204,6 @@ def declared(name: str, listed: list[str], end: str = "") -> list[str]:
     return [line.replace("~", " ") for line in (lines[0], *(f"        {x}" for x in lines[1:]))]
 
 
-def _negative(x: str) -> str:
-    return x[1:] if x.startswith("-") else f"-{x}"
+def _bare(x: str) -> str:
+    """An expression without the parentheses around it."""
+    return x[1:-1] if x[0] == "(" else x

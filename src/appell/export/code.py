@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from appell.export.body import Body
+from appell.compile.lower import REALS
+from appell.export.body import Body, literal
 from appell.export.folder import place_of, write
 from appell.export.header import header
-from appell.export.runtime import REALS, filled, runtime, template
+from appell.export.runtime import filled, runtime, template
 from appell.export.selftest import selftest
 from appell.export.subject import Subject, subject
 
@@ -74,13 +75,14 @@ def guides(readme: str, told: Mapping[str, str]) -> dict[str, str]:
 def _source(of: Subject, body: Body) -> str:
     real = REALS[of.dtype]
     constants = [
-        f"const {real.name} {x}[{len(values)}] = {{{', '.join(map(real.literal, values))}}};\n"
+        f"const {real.name} {x}[{len(values)}] = "
+        f"{{{', '.join(literal(real, value) for value in values)}}};\n"
         for x, values in of.constants.items()
     ]
     return "\n".join(
         [
             f'#include <stdint.h>\n\n#include "{of.name}.h"\n',
-            runtime(of.tape, real),
+            runtime(body),
             *constants,
             body.text + filled("end", real),
         ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 
 from appell import __version__
+from appell.compile.lower import REALS
 from appell.export.body import declared, parameters
-from appell.export.runtime import REALS
 from appell.export.subject import Subject
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from appell.compile.llvm import emit_function
+from appell.compile.lower import REALS
 from appell.errors import InputError
 from appell.export.body import LENGTH, Body
 from appell.export.code import Exported, guides
 from appell.export.elf import is_elf, undefined
 from appell.export.folder import place_of, write
 from appell.export.header import header
-from appell.export.runtime import REALS
 from appell.export.selftest import selftest
 from appell.export.subject import subject
 from appell.export.targets import TARGETS, Target, target_named

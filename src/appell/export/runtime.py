@@ -1,89 +1,52 @@
-"""The mathematics of exported C: fused multiply-add, sine and cosine, arctangent, square root.
+"""The mathematics of exported C: routines, and the operations that C itself does not have.
 
-The same steps as in the kernels, with the same numbers, so that results are the same bits. Where
-the processor has no fused multiply-add or square root, whole numbers make them, rounded as IEEE
-754 says.
+A fused multiply-add and a square root are instructions; where the processor has none, whole
+numbers make them, rounded as IEEE 754 says.
 """
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 
-from appell.compile.arctangent import ATAN, COTANGENT, QUARTER
-from appell.compile.reduction import HALF_PI, two_over_pi
-from appell.compile.tape import FUSED, Tape
-from appell.compile.trigonometry import COS, FAR, MAGIC, PARTS, SIN, TWO_OVER_PI
+from appell.compile.lower import Real
+from appell.compile.tape import FUSED
+from appell.compile.trigonometry import two_over_pi
+from appell.export.body import Body, literal
 
 
-@dataclass(frozen=True)
-class Real:
-    """A type of floating-point number, as C knows it."""
-
-    name: str
-    bits: int
-    fraction: int  # bits of it that are stored
-    bias: int
-    suffix: str
-
-    def literal(self, x: float) -> str:
-        """An exact number, in hexadecimal."""
-        if self.bits == 32:
-            (x,) = struct.unpack("<f", struct.pack("<f", x))
-        head, _, power = x.hex().partition("p")
-        head = head.rstrip("0").rstrip(".") if "." in head else head
-        return f"{head}p{power}{self.suffix}"
-
-
-REALS = {
-    "float64": Real("double", 64, 52, 1023, ""),
-    "float32": Real("float", 32, 23, 127, "f"),
-}
-
-
-def runtime(tape: Tape, real: Real) -> str:
-    """What the tape's steps need."""
-    counts = tape.counts
-    turns = counts["sin"] + counts["cos"]
-    fused = turns + counts["atan2"] + sum(counts[op] for op in FUSED)
+def runtime(body: Body) -> str:
+    """What a body's steps need."""
+    real, needed = body.real, body.operations
     parts = ["preamble"]
-    if fused or counts["sqrt"] or counts["abs"]:
+    if needed & {*FUSED, "sqrt", "abs", "bits"}:
         parts.append("bits")
-    if fused:
+    if needed & set(FUSED):
         parts.append(f"fused_{real.name}")
-    if turns:
-        parts += ["far", "near"]
-    parts += ["arctangent"] * (counts["atan2"] > 0)
-    parts += ["square_root"] * (counts["sqrt"] > 0)
-    parts += ["sign"] * (counts["sign"] > 0)
-    return "".join(filled(part, real) for part in parts)
+    if "sqrt" in needed:
+        parts.append("square_root")
+    text = "".join(filled(part, real) for part in parts)
+    if "look" in needed:
+        text += filled("zeros", real) + _table(two_over_pi(real))
+    if "sincos" in body.functions:
+        text += f"\ntypedef struct {{\n    {real.name} sine, cosine;\n}} Pair;\n"
+    return text + "".join(function.text for function in body.functions.values())
+
+
+def _table(words: list[int]) -> str:
+    listed = [f"{word:#018x}u" for word in words]
+    rows = ["    " + ", ".join(listed[k : k + 4]) for k in range(0, len(listed), 4)]
+    head = f"static const uint64_t two_over_pi[{len(words)}] = {{"
+    return "\n".join(["\n/* 2/pi, in words that overlap. */", head, ",\n".join(rows), "};\n"])
 
 
 def filled(name: str, real: Real) -> str:
     """A template with its numbers."""
-    text = template(f"{name}.c")
-    for key, value in _numbers(real).items():
-        text = text.replace(f"@{key}@", value)
-    return text
-
-
-def template(name: str) -> str:
-    """A file with places for numbers, written @SO@."""
-    return (files("appell.export") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _numbers(real: Real) -> dict[str, str]:
-    T, literal = real.name, real.literal
     double = real.bits == 64
-    words = [f"0x{word:08x}u" for word in two_over_pi(T)]
-    rows = [", ".join(words[k : k + 7]) for k in range(0, len(words), 7)]
-    numbers = {
-        "REAL": T,
+    text = template(f"{name}.c")
+    for key, value in {
+        "REAL": real.name,
         "WORD": f"uint{real.bits}_t",
-        "F": real.suffix,
+        "F": "" if double else "f",
         "LETTER": "d" if double else "s",
         "ARM_PREFIX": "P" if double else "",
         "ARM_CLASS": "w" if double else "t",
@@ -91,48 +54,14 @@ def _numbers(real: Real) -> dict[str, str]:
         "TOP": str(real.bits - 1),
         "FRACTION": str(real.fraction),
         "BIAS": str(real.bias),
-        "SPECIAL": str(2 * real.bias + 1),
-        "LARGEST": literal((2 - 2.0**-real.fraction) * 2.0**real.bias),
+        "LARGEST": literal(real, real.largest),
         "LEAD": str(real.bits - real.fraction - 2),
         "PAIR": str(real.bits - 2),
-        "WORDS": str(len(words)),
-        "TABLE": ",\n".join(f"    {row}" for row in rows),
-        "FAR": literal(FAR[T]),
-        "FIRST": str(real.bias + real.fraction - 30),
-        "LIMBS": "2" if double else "1",
-        "LIMBS_OF_M": "(uint32_t)m, (uint32_t)(m >> 32)" if double else "m",
-        "PI_LOW": hex(HALF_PI & (2**32 - 1)),
-        "PI_HIGH": hex(HALF_PI >> 32),
-        "UNIT": "960" if double else "104",
-        "UPPER": _UPPER[T],
-        "LOWER": _LOWER[T],
-        "TWO_OVER_PI": literal(TWO_OVER_PI),
-        "MAGIC": literal(MAGIC[T]),
-        "COTANGENT": literal(COTANGENT),
-    }
-    numbers |= {f"PART{k}": literal(x) for k, x in enumerate(PARTS[T])}
-    numbers |= {f"QUARTER{k}": literal(x) for k, x in enumerate(QUARTER[T])}
-    polynomials = {
-        "SIN": ("s", "z", SIN[T]),
-        "COS": ("c", "z", COS[T]),
-        "EVEN": ("even", "zz", ATAN[T][::2]),
-        "ODD": ("odd", "zz", ATAN[T][1::2]),
-    }
-    for name, (value, z, coefficients) in polynomials.items():
-        numbers[f"{name}_LAST"] = literal(coefficients[-1])
-        numbers[f"{name}_HORNER"] = "\n".join(
-            f"    {value} = fused({value}, {z}, {literal(x)});" for x in coefficients[-2::-1]
-        )
-    return numbers
+    }.items():
+        text = text.replace(f"@{key}@", value)
+    return text
 
 
-# The upper bits of 64, and those below.
-_UPPER = {
-    "double": "    upper = (double)(uint32_t)(angle >> 32) * 0x1p+32;\n"
-    "    upper += (double)((uint32_t)angle & 0xfffff800u);",
-    "float": "    upper = (float)(uint32_t)(angle >> 40);",
-}
-_LOWER = {
-    "double": "    lower = (double)((uint32_t)angle & 0x7ffu);",
-    "float": "    lower = (float)((uint32_t)(angle >> 16) & 0xffffffu) * 0x1p-24f;",
-}
+def template(name: str) -> str:
+    """A file with places for numbers, written @SO@."""
+    return (files("appell.export") / "templates" / name).read_text(encoding="utf-8")

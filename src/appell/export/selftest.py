@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from appell.export.runtime import REALS, Real, template
+from appell.compile.lower import REALS, Real
+from appell.export.body import literal
+from appell.export.runtime import template
 from appell.export.subject import Subject
 
 
@@ -56,4 +58,4 @@ def _number(real: Real, x: float) -> str:
         return "0.0 / 0.0"
     if np.isinf(x):
         return f"{'-' if x < 0 else ''}1.0 / 0.0"
-    return real.literal(x)
+    return literal(real, x)

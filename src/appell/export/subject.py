@@ -11,11 +11,11 @@ import numpy as np
 
 from appell.compile.fuse import fused
 from appell.compile.kernel import Kernel
+from appell.compile.make import kernel_of
 from appell.compile.native import fuses
 from appell.control.law import Law
 from appell.errors import InputError
 from appell.export.words import OF_FUNCTIONS, TAKEN
-from appell.recipe import COMPILING
 
 if TYPE_CHECKING:
     from appell.compile.count import Operations
@@ -67,14 +67,8 @@ class Subject:
 
     def _fused_kernel(self) -> Kernel:
         """Where the processor does not fuse, kernels do not: this one does, slowly."""
-        tape = self.tape
-        return Kernel(
-            self.name,
-            lambda: tape,
-            tape.inputs,
-            tape.outputs,
-            dtype=self.dtype,
-        )
+        shapes = self.tape.inputs, self.tape.outputs
+        return kernel_of(self.name, self.tape, *shapes, dtype=self.dtype)
 
 
 def subject(
@@ -85,8 +79,7 @@ def subject(
 
     kernel, constants = _kernel(what, quantity, dtype, options)
     label = usual_name(what, quantity) if name is None else c_name(name, given=True)
-    with COMPILING:
-        recorded = kernel.tape()
+    recorded = kernel.tape()
     for x in (*recorded.inputs, *recorded.outputs):
         _refuse_unspeakable("input or output", x)
     both = set(recorded.inputs) & set(recorded.outputs)
@@ -163,7 +156,7 @@ def c_name(name: str, *, given: bool) -> str:
 
 def _refuse_unspeakable(what: str, name: str, taken: Set[str] = TAKEN) -> None:
     fits = re.fullmatch(rf"[A-Za-z][A-Za-z0-9_]{{0,{_LONGEST - 1}}}", name)
-    if not fits or name in taken or re.fullmatch(r"(x|sin|cos)\d+", name):
+    if not fits or name in taken or re.fullmatch(r"x\d+", name):
         raise InputError(
             f"{what}={name!r}: expected a name for C: letters, digits and underscores, "
             f"{_LONGEST} at most, a letter first; no word of C or function of its library, and "

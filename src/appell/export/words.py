@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from appell.compile.elementary import ROUTINES
+
 _LANGUAGE = """auto break case char const continue default do double else enum extern float for goto
 if inline int long register restrict return short signed sizeof static struct switch typedef union
 unsigned void volatile while main"""
-_CODE = """INSTRUCTION HAS_FMA FMA_BY_PRAGMA NOINLINE Either Wide arctangent bits_of
-far_sine_cosine fused kept magnitude number_of reduced rounded shifted_left shifted_right sign_of
-sine_cosine split spoiled square_root two_over_pi zeros_before"""
+_CODE = """INSTRUCTION HAS_FMA FMA_BY_PRAGMA NOINLINE Either Pair Wide bits_of fused kept
+leading_zeros magnitude number_of rounded shifted_left shifted_right split square_root two_over_pi
+zeros_before"""
 _TEST = "compare largest place"
 _LIBRARY = """abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv
 llabs lldiv malloc mblen mbstowcs mbtowc qsort rand realloc srand strtod strtof strtol strtold
@@ -25,7 +27,8 @@ exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llr
 log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo
 rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc"""
 
-TAKEN = {*_LANGUAGE.split(), *_CODE.split()}  # for whatever it is
+_ROUTINES = {function.__name__ for function in ROUTINES.values()}
+TAKEN = {*_LANGUAGE.split(), *_CODE.split(), *_ROUTINES}  # for whatever it is
 OF_FUNCTIONS = {
     *_TEST.split(),
     *_LIBRARY.split(),

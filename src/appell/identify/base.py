@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.closed import ClosedRobot
 from appell.errors import InputError
 from appell.identify.alone import alone
 from appell.identify.grouping import grouping
 from appell.identify.states import states_anywhere
 from appell.identify.structure import ROUNDING, conditions
 from appell.model.model import Model
-from appell.robot import Robot
+from appell.robot import is_tree
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -163,7 +162,7 @@ def base_parameters(
 def _rules(robot: Any, friction: bool, rotors: bool) -> Array | None:
     """The conditions of structure.py, which hold for trees, with the robot's size as the unit of
     length."""
-    if not isinstance(robot, Robot) or isinstance(robot, ClosedRobot):
+    if not is_tree(robot):
         return None
     model, k = robot.model, 1 / _size(robot)
     alike = replace(
@@ -186,8 +185,8 @@ def stacked(
     # As fast as things of this size fall, so that gravity and inertia are felt alike.
     v, a = v / np.sqrt(size), a / size
     Y = robot.regressor(q, v, a, friction=friction, rotors=rotors)[..., columns]
-    if isinstance(robot, Robot) and not isinstance(robot, ClosedRobot):
-        slides = [joint.kind == "prismatic" for joint in robot.model.joints]
+    if is_tree(robot):
+        slides = [not joint.screw.angle for joint in robot.model.joints]
         Y = Y * np.where(slides, size, 1.0)[:, None]  # forces as moments
     return np.asarray(np.linalg.qr(Y.reshape(-1, len(columns)), mode="r"))
 

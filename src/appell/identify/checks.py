@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.closed import ClosedRobot
 from appell.errors import InputError
 from appell.identify.plausible import Signals, refuse_degrees, refuse_forces
-from appell.robot import Robot
+from appell.robot import is_tree
 
 Array = npt.NDArray[np.float64]
 Name = TypeVar("Name", bound=str)
@@ -40,7 +39,7 @@ def refuse_no_robot(what: str, robot: Any) -> None:
 
 def refuse_no_tree(what: str, robot: Any) -> None:
     """Robots with loops, and what is none."""
-    if not isinstance(robot, Robot) or isinstance(robot, ClosedRobot):
+    if not is_tree(robot):
         raise InputError(
             f"{what}: a {type(robot).__name__} is not a robot of joints in a tree; expected such a "
             "Robot, without loops."
@@ -89,8 +88,7 @@ def refuse_constant(
 
 def refuse_implausible(robot: Any, given: Signals) -> None:
     """Degrees for radians, swapped columns, opposite signs, other units of torque."""
-    tree = isinstance(robot, Robot) and not isinstance(robot, ClosedRobot)
-    if not tree or robot.model.free or robot.model.mimics:
+    if not is_tree(robot) or robot.model.free or robot.model.mimics:
         return
     try:
         refuse_degrees(robot, given.q, "fit")

@@ -40,7 +40,7 @@ def signals(
         unit = (units or {}).get(signal)
         joints = robot.model.joints
         made = [
-            _in_si(table, name, signal, unit, signal != "t" and joints[j].kind == "prismatic")
+            _in_si(table, name, signal, unit, signal != "t" and not joints[j].screw.angle)
             for j, name in enumerate(names)
         ]
         found[signal] = made[0] if signal == "t" else np.column_stack(made)
@@ -125,7 +125,7 @@ def _missing(table: Table, name: str) -> InputError:
     )
 
 
-def _in_si(table: Table, name: str, signal: str, unit: str | None, prismatic: bool) -> Array:
+def _in_si(table: Table, name: str, signal: str, unit: str | None, slides: bool) -> Array:
     x, own = table.columns[name], _parted(name)[1]
     bad = np.flatnonzero(~np.isfinite(x))
     if len(bad):
@@ -135,7 +135,7 @@ def _in_si(table: Table, name: str, signal: str, unit: str | None, prismatic: bo
             "or fill them before."
         )
     text = own or unit
-    return x * worth(name, text, signal, prismatic) if text else np.array(x, dtype=float)
+    return x * worth(name, text, signal, slides) if text else np.array(x, dtype=float)
 
 
 def _parted(name: str) -> tuple[str, str | None]:

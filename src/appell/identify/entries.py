@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.closed import ClosedRobot
+from appell.compile.make import kernel_of
 from appell.equations.quantities import QUANTITIES, regressor_named
 from appell.identify.states import random_states
-from appell.recipe import COMPILING
-from appell.robot import Robot
+from appell.robot import Robot, is_tree
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -49,8 +48,7 @@ def entries(robot: Any, columns: tuple[int, ...], friction: bool, rotors: bool) 
     ends = np.cumsum([0, *map(len, by_joint)])
     cuts = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
     places = [(j, columns[k]) for j, row in enumerate(by_joint) for k in row]
-    tree = isinstance(robot, Robot) and not isinstance(robot, ClosedRobot)
-    if tree:
+    if is_tree(robot):
         of = _compiled(robot, places, regressor_named(friction, rotors))
     else:
         rows, where = (np.array([p[k] for p in places], dtype=int) for k in (0, 1))
@@ -58,13 +56,10 @@ def entries(robot: Any, columns: tuple[int, ...], friction: bool, rotors: bool) 
         def of(q: Array, v: Array, a: Array) -> Array:
             return robot.regressor(q, v, a, friction=friction, rotors=rotors)[:, rows, where]
 
-    return Entries(of, cuts, by_joint, len(columns), tree)
+    return Entries(of, cuts, by_joint, len(columns), is_tree(robot))
 
 
 def _compiled(robot: Robot, places: list[tuple[int, int]], name: str) -> Callable[..., Array]:
-    from appell.compile.kernel import Kernel
-    from appell.compile.record import record
-
     model, quantity = robot.model, QUANTITIES[name]
     equation = quantity.formulations[quantity.default(model)]
     inputs = {"q": (model.nq,), "v": (model.nv,), "a": (model.nv,)}
@@ -74,11 +69,4 @@ def _compiled(robot: Robot, places: list[tuple[int, int]], name: str) -> Callabl
         Y = equation(model, q, v, a)
         return [Y[j][k] for j, k in places]
 
-    with COMPILING:
-        return Kernel(
-            f"{name}'s entries",
-            lambda: record(of_state, inputs, outputs),
-            inputs,
-            outputs,
-            identity=(model, name, tuple(places)),
-        )
+    return kernel_of(f"{name}'s entries", of_state, inputs, outputs)

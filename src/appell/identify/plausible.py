@@ -33,7 +33,7 @@ class Signals(NamedTuple):
 def refuse_degrees(robot: Robot, q: Array, origin: str) -> None:
     """Angles far beyond what a joint can do, and within it if they are degrees."""
     for j, joint in enumerate(robot.model.joints):
-        if joint.kind != "revolute":
+        if not joint.screw.angle:
             continue
         low, high = q[:, j].min(), q[:, j].max()
         bounded = np.isfinite([joint.lower, joint.upper]).all()
@@ -151,7 +151,7 @@ def _readings(robot: Robot, given: Signals) -> Iterator[tuple[str, Signals]]:
     """Other ways to read the positions and their rates."""
     q, v, a, tau = given
     n = robot.nv
-    turning = np.array([joint.kind == "revolute" for joint in robot.model.joints])
+    turning = np.array([joint.screw.angle for joint in robot.model.joints])
     for name, factor in (("degrees", _DEGREE), ("radians taken for degrees", 1 / _DEGREE)):
         by = np.where(turning, factor, 1.0)
         yield f"q is in {name}", Signals(q * by, v * by, a * by, tau)

@@ -13,7 +13,7 @@ from typing import Any
 import casadi
 import numpy as np
 
-from appell.compile.record import Recorded
+from appell.compile.record import Recorded, as_sx
 from appell.equations.quantities import QUANTITIES, regressor_named
 from appell.identify.basis import Basis
 from appell.identify.limits import HalfSpace, Limits
@@ -142,7 +142,7 @@ def _recorded(symbol: Any) -> list[Recorded]:
 
 def _matrix(result: Any) -> Any:
     rows = [row if isinstance(row, list) else [row] for row in result]
-    return casadi.vertcat(*(casadi.horzcat(*map(_sx, row)) for row in rows))
+    return casadi.vertcat(*(casadi.horzcat(*map(as_sx, row)) for row in rows))
 
 
 def _observed(of: Observation, widths: Array) -> Any:
@@ -199,10 +199,6 @@ def _left(robot: Robot, room: HalfSpace) -> Any:
     (q,), T = graph(lambda q: equation(robot.model, q, frame), robot.nv, "q")
     p = casadi.mtimes(T[:3, :], casadi.DM([*room.point, 1.0]))
     return casadi.Function("left", [q], [casadi.dot(p, casadi.DM(room.normal)) - room.offset])
-
-
-def _sx(x: Any) -> Any:
-    return x.sx if isinstance(x, Recorded) else casadi.SX(float(x))
 
 
 class _Steps(casadi.Callback):

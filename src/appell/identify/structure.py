@@ -114,7 +114,7 @@ def _felt(body: Body, before: _Reach) -> tuple[Array, _Reach]:
     """What the joint feels of ten parameters, the last row by its own speed; and the reach of
     its body."""
     X = _seen_from(body)
-    S = np.array([0, 0, 0, 0, 0, 1.0] if body.revolute else [0, 0, 1.0, 0, 0, 0])
+    S = np.array([0, 0, body.sigma, 0, 0, body.rho], dtype=float)
     turn = _bracket(S)
     turn_of_products = np.kron(turn, np.eye(6)) + np.kron(np.eye(6), turn)
     w = _closed(X @ before.velocities, turn)

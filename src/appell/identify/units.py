@@ -46,7 +46,7 @@ _OTHER_NAMES = {
     "µs": "us",
 }
 
-# What a signal is of a revolute joint, and of a prismatic one.
+# What a signal is of a joint that turns, and of one that slides.
 SIGNALS = {
     "t": ("time", "time"),
     "q": ("angle", "length"),
@@ -55,16 +55,16 @@ SIGNALS = {
 }
 
 
-def worth(column: str, text: str, signal: str, prismatic: bool) -> float:
+def worth(column: str, text: str, signal: str, slides: bool) -> float:
     """The factor to SI of a unit as people write it, which must fit the signal."""
     plain = "".join(x for x in text if x not in " *.·^")
     name = _OTHER_NAMES.get(plain, plain)
-    wanted = SIGNALS[signal][prismatic]
+    wanted = SIGNALS[signal][slides]
     fitting = ", ".join(n for n, unit in UNITS.items() if unit.of == wanted)
     if name not in UNITS:
         raise InputError(f"column '{column}': unknown unit [{text}]; expected one of {fitting}.")
     if UNITS[name].of != wanted:
-        kind = "prismatic" if prismatic else "revolute"
+        kind = "prismatic" if slides else "revolute"
         raise InputError(
             f"column '{column}': [{text}] is a unit of {UNITS[name].of}, and {signal} of a {kind} "
             f"joint is {'an' if wanted[0] == 'a' else 'a'} {wanted}; expected one of {fitting}."

@@ -33,7 +33,7 @@ from appell.model.inertia import (
     snapped,
     with_sizes,
 )
-from appell.model.model import BASE, FREE, Body, Frame, Joint, Kind, Model
+from appell.model.model import BASE, FREE, Body, Frame, Joint, Model
 
 Array = npt.NDArray[np.float64]
 Base = Literal["fixed", "free", "planar"]
@@ -144,8 +144,7 @@ def assemble(
         assert h.joint is not None
         p = parents[i]
         toparent = Rzs[p].T if p != BASE else np.eye(3)
-        revolute = h.joint.kind == "revolute"
-        R0 = toparent @ R0s[i] @ (_about_z(-shifts[i]) if revolute else np.eye(3)) @ Rzs[i]
+        R0 = toparent @ R0s[i] @ _about_z(-shifts[i]) @ Rzs[i]
         leader = index.get(h.mimic.joint if h.mimic else h.name)
         if leader is None:
             raise ModelError(
@@ -163,8 +162,8 @@ def assemble(
                 coordinate=leader,
                 ratio=_whole(h.mimic.ratio) if h.mimic else 1,
                 shift=snap(
-                    h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i] * revolute,
-                    SNAP if revolute else SNAP * size,
+                    h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i],
+                    SNAP if h.joint.screw.angle else SNAP * size,
                 ),
                 zero=h.mimic.shift if h.mimic else 0,
             )
@@ -194,7 +193,7 @@ def _set_free(model: Model, root: str, inertia: Inertia) -> Model:
             f"'{model.name}': link '{root}' is to be free but has no mass; give it one, or name "
             "a massive link as the root."
         )
-    kinds: dict[str, Kind] = dict.fromkeys(("x", "y", "z"), "prismatic")
+    kinds = dict.fromkeys(("x", "y", "z"), "prismatic")
     kinds |= dict.fromkeys(("turn x", "turn y", "turn z"), "revolute")
     free = [
         Body(
@@ -431,9 +430,9 @@ def _planar_frames(
 ) -> tuple[list[float], list[float]]:
     """By which angle to turn each body's frame about its z, and what to add to its coordinate.
 
-    With R0 = Rz(b) Rx(a) Rz(d), a parent turned by b and a coordinate shifted by d plus
-    the body's own turn leave Rx(a) alone. Only one child can ask its parent to turn; the
-    one with most descendants does.
+    With R0 = Rz(b) Rx(a) Rz(d), a parent turned by b and an angle shifted by d plus the body's
+    own turn leave Rx(a) alone; what slides as it turns is not shifted. Only one child can ask
+    its parent to turn; the one with most descendants does.
     """
     n = len(parents)
     weight = [1] * n
@@ -449,9 +448,12 @@ def _planar_frames(
     for i in range(n):
         if i in heir:
             turn[i] = angles[heir[i]][0]
-        elif joints[i].kind == "prismatic":
+        elif not joints[i].screw.periodic:
             turn[i] = -angles[i][1]
-    shifts = [d + b for (_, d), b in zip(angles, turn, strict=True)]
+    shifts = [
+        (d + b) * joint.screw.periodic
+        for (_, d), b, joint in zip(angles, turn, joints, strict=True)
+    ]
     return turn, [float(np.arctan2(np.sin(x), np.cos(x))) if abs(x) > np.pi else x for x in shifts]
 
 

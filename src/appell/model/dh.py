@@ -13,7 +13,7 @@ from appell.errors import ModelError
 from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
-from appell.model.model import Joint, Kind, Model
+from appell.model.model import Joint, Model
 
 Numbers = Sequence[float] | npt.NDArray[np.float64]
 
@@ -164,8 +164,8 @@ def _column(
     return [float(x) for x in column]
 
 
-def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[Kind]:
-    letters: dict[str, Kind] = {
+def _kinds(kinds: Sequence[str] | str | None, n: int) -> list[str]:
+    letters = {
         "R": "revolute",
         "P": "prismatic",
         "revolute": "revolute",

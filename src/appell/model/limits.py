@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, NamedTuple
 
-from appell.model.model import FREE, Model
+from appell.model.model import Model
 
 
 class Limit(NamedTuple):
@@ -35,11 +35,10 @@ def limits(model: Model) -> tuple[Limit, ...]:
     """All finite limits of a robot's joints, those that mimic others included."""
     found = []
     for body in model.bodies:
-        joint, k = body.joint, body.coordinate
+        joint, coordinate = body.joint, model.place(body.coordinate)
         for which, number, side in (("lower", joint.lower, 1), ("upper", joint.upper, -1)):
             if not isfinite(number) or body.ratio == 0:
                 continue
-            coordinate = k + 1 if model.free and k >= FREE else k
             value = (float(number) - body.zero) / body.ratio
             turned = side if body.ratio > 0 else -side
             found.append(Limit(joint.name, which, float(number), coordinate, value, turned))

@@ -37,13 +37,13 @@ class Link(NamedTuple):
 
     @property
     def rho(self) -> int:
-        """1 for a revolute joint, 0 for a prismatic one."""
-        return int(self.joint.kind == "revolute")
+        """1 for a joint that turns its link, 0 for one that does not."""
+        return self.joint.screw.rho
 
     @property
-    def sigma(self) -> int:
-        """1 for a prismatic joint, 0 for a revolute one."""
-        return 1 - self.rho
+    def sigma(self) -> Scalar:
+        """How far the joint slides its link, by its position: 0 if it does not."""
+        return self.joint.screw.sigma
 
     @property
     def z(self) -> Vector:

@@ -8,14 +8,14 @@ to this form when they are built. Numbers are SI; all of it is frozen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import Literal, TypeVar, get_args
+from typing import NamedTuple, TypeVar
 
 from appell.errors import InputError, ModelError
 from appell.maths.rotation import After, Rotation, about_z
-from appell.maths.scalar import Scalar
+from appell.maths.scalar import Scalar, is_zero
 from appell.maths.vector import Symmetric, Vector, Z
 from appell.model.inertia import Inertia
 
@@ -23,15 +23,39 @@ BASE = -1
 FREE = 6  # speeds of a free body
 GRAVITY = Vector(0, 0, -9.81)
 T = TypeVar("T")
-Kind = Literal["revolute", "prismatic"]
+
+
+class Screw(NamedTuple):
+    """How a joint at q carries its body: turned by rho q about its axis, slid by sigma q along it.
+
+    A screw of a pitch h, in m/rad, has rho = 1 and sigma = h. The equations speak of joints by
+    these two numbers only, and 0 and 1 fold away while an equation is recorded.
+    """
+
+    rho: int
+    sigma: Scalar
+
+    @property
+    def angle(self) -> bool:
+        """Whether q is an angle, in rad, rather than a length, in m."""
+        return self.rho != 0
+
+    @property
+    def periodic(self) -> bool:
+        """Whether a whole turn brings the body back to where it was."""
+        return self.angle and is_zero(self.sigma)
+
+
+KINDS: dict[str, Screw] = {"revolute": Screw(1, 0), "prismatic": Screw(0, 1)}
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v)."""
+    """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v). The ``kind`` is a
+    name in KINDS; ``screw`` is what it stands for."""
 
     name: str
-    kind: Kind = "revolute"
+    kind: str = "revolute"
     lower: float = -inf
     upper: float = inf
     speed: float = inf
@@ -40,11 +64,13 @@ class Joint:
     coulomb: Scalar = 0
     rotor: Scalar = 0
     gear: Scalar = 1
+    screw: Screw = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            known = " or ".join(get_args(Kind))
+        if self.kind not in KINDS:
+            known = " or ".join(KINDS)
             raise ModelError(f"joint '{self.name}': kind = {self.kind!r}; expected {known}.")
+        object.__setattr__(self, "screw", KINDS[self.kind])
         for what in ("viscous", "coulomb", "rotor", "speed", "effort"):
             if not getattr(self, what) >= 0:
                 raise ModelError(
@@ -85,26 +111,22 @@ class Body:
     zero: Scalar = 0
 
     @property
-    def revolute(self) -> bool:
-        return self.joint.kind == "revolute"
-
-    @property
     def rho(self) -> int:
-        """1 for a revolute joint, 0 for a prismatic one."""
-        return int(self.revolute)
+        """1 for a joint that turns its body, 0 for one that does not."""
+        return self.joint.screw.rho
 
     @property
-    def sigma(self) -> int:
-        """1 for a prismatic joint, 0 for a revolute one."""
-        return 1 - self.rho
+    def sigma(self) -> Scalar:
+        """How far the joint slides its body, by its position: 0 if it does not."""
+        return self.joint.screw.sigma
 
     def rotation(self, q: Scalar) -> Rotation:
         """From this body's axes to its parent's."""
-        return After(self.R0, about_z(q)) if self.revolute else self.R0
+        return After(self.R0, about_z(q)) if self.rho else self.R0
 
     def offset(self, q: Scalar) -> Vector:
         """From the parent's origin to this body's, in the parent's axes."""
-        return self.s0 if self.revolute else self.s0 + self.R0 @ (Z * q)
+        return self.s0 + self.R0 @ (Z * (self.sigma * q)) if self.sigma else self.s0
 
     @property
     def mass(self) -> Scalar:
@@ -155,6 +177,10 @@ class Model:
     def nq(self) -> int:
         """How many coordinates: a free body has seven for its six speeds."""
         return self.nv + self.free
+
+    def place(self, k: int) -> int:
+        """Where in q the coordinate of joint k is; of a free body's turns, none is."""
+        return k + self.free if k >= FREE else k
 
     @property
     def links(self) -> tuple[Body, ...]:

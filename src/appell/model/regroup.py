@@ -3,7 +3,8 @@
 What turns with a joint but looks the same at every angle may as well hang on the
 joint's parent: mass on the axis, and a moment of inertia equal in all directions
 across it. What slides with a joint turns as the parent does, so all its moments of
-inertia may (Khalil and Kleinfinger 1987; Gautier and Khalil 1990). No torque, no
+inertia may (Khalil and Kleinfinger 1987; Gautier and Khalil 1990); what does both, as
+on a screw, may hand on what both may. No torque, no
 acceleration and no energy changes; most links are left without mass and with seven
 numbers instead of ten, and zeros cost nothing when an equation is recorded.
 
@@ -38,14 +39,15 @@ def regrouped(model: Model) -> Model:
 
 def _indifferent(body: Body, inertia: Inertia) -> Inertia:
     """The part of an inertia whose effect does not depend on the joint's position."""
-    if body.sigma:
-        return Inertia(0, ZERO, inertia.tensor)
     I = inertia.tensor
+    if not body.rho:
+        return Inertia(0, ZERO, I)
     alike = I.xy.rounded == 0 and (I.xx - I.yy).rounded == 0
     across = I.xx if alike else 0.5 * (I.xx + I.yy - I.zz)
-    return Inertia(
-        inertia.mass, Vector(0, 0, inertia.moment.z), Symmetric(across, 0, across, 0, 0, 0)
-    )
+    round_axis = Symmetric(across, 0, across, 0, 0, 0)
+    if body.sigma:
+        return Inertia(0, ZERO, round_axis)
+    return Inertia(inertia.mass, Vector(0, 0, inertia.moment.z), round_axis)
 
 
 def _lamina(inertia: Inertia) -> Inertia:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from math import pi
 from typing import Any, NamedTuple
 
+from appell.model.model import KINDS
+
 
 class Units(NamedTuple):
     """The units of a joint, and how its positions are written for people: ``scale`` times the
@@ -27,15 +29,13 @@ TURNING = Units("rad", "rad/s", "N m", "deg", 180 / pi)
 SLIDING = Units("m", "m/s", "N", "m", more=3)
 UNKNOWN = Units("rad or m", "rad/s or m/s", "N m or N", "rad or m", more=3)
 
-_OF_KINDS = {"revolute": TURNING, "prismatic": SLIDING}
-
 
 def units_of(kinds: Any, n: int) -> tuple[Units, ...]:
     """The units of n joints of these kinds; unknown where the kinds are not those of n joints."""
     if not isinstance(kinds, list | tuple) or len(kinds) != n:
         return (UNKNOWN,) * n
-    known = [_OF_KINDS.get(kind) if isinstance(kind, str) else None for kind in kinds]
-    return tuple(units or UNKNOWN for units in known)
+    screws = [KINDS.get(kind) if isinstance(kind, str) else None for kind in kinds]
+    return tuple(UNKNOWN if s is None else TURNING if s.angle else SLIDING for s in screws)
 
 
 def joined(units: Iterable[str]) -> str:

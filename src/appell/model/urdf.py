@@ -40,7 +40,7 @@ Array = npt.NDArray[np.float64]
 
 UNLIMITED = 1.7976931348623157e308  # the largest number: how a file says that there is no limit
 
-_KINDS = ("revolute", "continuous", "prismatic", "fixed")
+TYPES = ("revolute", "continuous", "prismatic", "fixed")
 _ZEROS = (0.0, 0.0, 0.0)
 
 
@@ -153,8 +153,8 @@ def _kind(joint: Element) -> str:
             f"type '{kind}' is not supported yet; robots stand on a fixed base: make the joint "
             "fixed, or build it of prismatic and revolute ones.",
         )
-    if kind not in _KINDS:
-        raise fault(joint, f"type '{kind}' is unknown; expected one of {', '.join(_KINDS)}.")
+    if kind not in TYPES:
+        raise fault(joint, f"type '{kind}' is unknown; expected one of {', '.join(TYPES)}.")
     return kind
 
 

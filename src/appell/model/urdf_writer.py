@@ -26,7 +26,7 @@ from appell.model.build import as_array
 from appell.model.inertia import Inertia
 from appell.model.model import BASE, FREE, GRAVITY, Body, Frame, Joint, Model
 from appell.model.parameters import link_inertia
-from appell.model.urdf import UNLIMITED
+from appell.model.urdf import TYPES, UNLIMITED
 
 Array = npt.NDArray[np.float64]
 Pose = tuple[Array, Array]
@@ -160,7 +160,7 @@ def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:
     above = _owner(model, body.parent, model.frames[0])
     link = model.frame(body.name)
     R, s = _pose(link)
-    on_axis = not body.revolute or hypot(s[0], s[1]) <= 1e-15 * hypot(*s)
+    on_axis = not body.rho or hypot(s[0], s[1]) <= 1e-15 * hypot(*s)
     joint_frame = (R, s) if on_axis else (R, np.array([0.0, 0.0, s[2]]))
     child = body.name
     if not on_axis:
@@ -169,7 +169,12 @@ def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:
         fixed = _joint(robot, f"fixed_{body.name}", "fixed", child, body.name)
         _origin(fixed, _between(joint_frame, (R, s)))
     kind = body.joint.kind
-    free_turn = body.revolute and isinf(body.joint.lower) and isinf(body.joint.upper)
+    if kind not in TYPES:
+        raise ModelError(
+            f"'{model.name}': joint '{body.joint.name}' is {kind}, which a URDF file cannot say; "
+            f"expected {', '.join(TYPES)}."
+        )
+    free_turn = kind == "revolute" and isinf(body.joint.lower) and isinf(body.joint.upper)
     kind_name = "continuous" if free_turn else kind
     joint = _joint(robot, body.joint.name, kind_name, above.name, child)
     zero = body.shift - body.zero  # where the joint, by its limits, is at zero

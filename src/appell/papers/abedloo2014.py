@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from appell.library import load
 from appell.papers.abedloo_simulator import PSI, THETA, Motion, Simulator, read, simulate
-from appell.parallel import AgileWrist
+from appell.parallel import SphericalRobot
 from appell.show.document import Document, Picture, Row, Table
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtLeast, AtMost, Ratio, Rule
@@ -76,7 +76,7 @@ _ORDER = "the paper gives the order; ours are smaller, as our loops open less"
 
 
 @cache
-def wrist() -> AgileWrist:
+def wrist() -> SphericalRobot:
     """With the paper's numbers, and for those it does not give the library's."""
     return load("agile_wrist")
 
@@ -114,7 +114,7 @@ def _last_angle(simulator: Simulator, s: Array, q: Array) -> float:
     open_chain = simulator.pose(s)[:3, :3]
     wanted = wrist().forward_kinematics(q)[:3, :3]
     turn = wanted @ open_chain.T
-    v = np.array(wrist().model.platform_axis(wrist().model.limbs[0]), dtype=float)
+    v = np.array(wrist().model.limbs[0].platform_axis, dtype=float)
     sine = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     return float(np.arctan2(sine @ (wanted @ v), np.trace(turn) - 1))
 
@@ -134,15 +134,9 @@ def model(formulation: str = FORMULATION, projected: bool = False) -> Model:
     """The closed equations by a formulation, given the simulated platform."""
     robot, platform = wrist(), motion(projected).platform
     angles = robot.inverse_kinematics(platform.q)
-    moved = robot.kernel("joint_motion", formulation=formulation)(*platform)
+    rates, accelerations = robot.kernel("joint_motion", formulation=formulation)(*platform)
     torques = robot.kernel("inverse_dynamics", formulation=formulation)(*platform)
-    dtheta, dpsi, ddtheta, ddpsi = moved
-    return Model(
-        np.hstack([angles.theta, angles.psi]),
-        np.hstack([dtheta, dpsi]),
-        np.hstack([ddtheta, ddpsi]),
-        torques,
-    )
+    return Model(np.hstack([angles.theta, angles.psi]), rates, accelerations, torques)
 
 
 @cache
@@ -164,7 +158,7 @@ def largest(x: Array) -> float:
 
 
 def errors_table() -> Table:
-    found, bodies = motion(), wrist().model
+    found, links = motion(), wrist().model.limbs[0].links
     astray = largest(found.platform.q - trajectory(found.t)[0])
     return Table(
         "Section IV: closed equations minus simulator, the largest on the trajectory",
@@ -181,8 +175,8 @@ def errors_table() -> Table:
         "closed, differ by. The platform left the trajectory by "
         f"{np.degrees(astray):.2f} degrees. The paper gives neither the radius of the links' arcs "
         "(here 0.1 m) nor the platform's centre of mass and its inertia's reference point (here "
-        f"the wrist's centre). A first link weighs {bodies.limbs[0].first.mass:.4f} kg, a second "
-        f"{bodies.limbs[0].second.mass:.4f} kg. Torques depend on these choices; the agreement "
+        f"the wrist's centre). A first link weighs {links[0].inertia.mass:.4f} kg, a second "
+        f"{links[1].inertia.mass:.4f} kg. Torques depend on these choices; the agreement "
         "does not.",
     )
 
@@ -266,8 +260,8 @@ def _draw(axes: Any, view: View, q: Array) -> None:
     model = robot.model
     corners = []
     for i, limb in enumerate(model.limbs):
-        for which, angle, width in (("first", limb.alpha1, 5.0), ("second", limb.alpha2, 3.0)):
-            x = np.linspace(0, angle, 40)
+        for which, link, width in zip(("first", "second"), limb.links, (5.0, 3.0), strict=True):
+            x = np.linspace(0, link.alpha, 40)
             arc = np.stack([0 * x, -np.sin(x), np.cos(x)], axis=-1)
             points = arc @ robot.forward_kinematics(q, f"{which}{i + 1}")[:3, :3].T
             axes.plot(*view(points).T, color=JOINTS[i], lw=width, solid_capstyle="round")

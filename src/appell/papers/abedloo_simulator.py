@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,7 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from appell.compile.kernel import Kernel
-from appell.compile.record import record
+from appell.compile.make import kernel_of
 from appell.equations.coordinates import in_joints
 from appell.equations.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
@@ -30,7 +30,7 @@ from appell.maths.vector import Vector, cross
 from appell.model.build import Hinge, as_array, assemble
 from appell.model.inertia import NOTHING
 from appell.model.model import Frame, Joint, Model
-from appell.model.wrist import Wrist
+from appell.model.spherical import SphericalModel
 from appell.robot import Robot
 
 Array = npt.NDArray[np.floating[Any]]
@@ -45,26 +45,27 @@ def _about_x(angle: float) -> npt.NDArray[np.float64]:
     return Rotation.from_euler("x", angle).as_matrix()
 
 
-def _platform_axes(wrist: Wrist, i: int) -> Array:
+def _platform_axes(wrist: SphericalModel, i: int) -> Array:
     """Rz(eta) Rx(-beta), whose z is v* (28)."""
-    return Rotation.from_euler("ZX", [wrist.limbs[i].eta, -wrist.beta]).as_matrix()
+    limb = wrist.limbs[i]
+    return Rotation.from_euler("ZX", [limb.eta, -limb.beta]).as_matrix()
 
 
-def tree(wrist: Wrist) -> Model:
+def tree(wrist: SphericalModel) -> Model:
     """The wrist cut open where limbs 2 and 3 meet the platform."""
     links = {"base": NOTHING, "platform": wrist.platform}
     hinges = []
     origin = np.zeros(3)
     for i, limb in enumerate(wrist.limbs):
         first, second = f"first{i + 1}", f"second{i + 1}"
-        links |= {first: limb.first, second: limb.second}
-        base, bend = as_array(wrist.base_axes(limb)), _about_x(limb.alpha1)
+        links |= {first: limb.links[0].inertia, second: limb.links[1].inertia}
+        base, bend = as_array(limb.base), _about_x(limb.links[0].alpha)
         theta, psi = f"theta{i + 1}", f"psi{i + 1}"
         hinges += [
             Hinge(theta, "base", first, Joint(theta), base, origin),
             Hinge(psi, first, second, Joint(psi), bend, origin),
         ]
-    bend, onward = _about_x(wrist.limbs[0].alpha2), _platform_axes(wrist, 0).T
+    bend, onward = _about_x(wrist.limbs[0].links[1].alpha), _platform_axes(wrist, 0).T
     hinges.append(
         Hinge("xi", "second1", "platform", Joint("xi"), bend, origin, link_rotation=onward)
     )
@@ -88,7 +89,9 @@ class Platform(NamedTuple):
     a: Array
 
 
-def constraints(wrist: Wrist, model: Model, s: Sequence[Scalar]) -> tuple[list[Scalar], Rows]:
+def constraints(
+    wrist: SphericalModel, model: Model, s: Sequence[Scalar]
+) -> tuple[list[Scalar], Rows]:
     """v . e = 0 for limbs 2 and 3, where v is the last axis of the second link, and e are two of
     the platform's axes at right angles to it. The rate of v . e is (v x e) . (the second link's
     angular velocity minus the platform's)."""
@@ -98,7 +101,7 @@ def constraints(wrist: Wrist, model: Model, s: Sequence[Scalar]) -> tuple[list[S
     A: Rows = []
     for i in (1, 2):
         second = model.frame(f"second{i + 1}")
-        v = _turned(at, second, _about_x(wrist.limbs[i].alpha2)[:, 2])
+        v = _turned(at, second, _about_x(wrist.limbs[i].links[1].alpha)[:, 2])
         for axis in _platform_axes(wrist, i).T[:2]:
             e = _turned(at, platform, axis)
             normal, row = cross(v, e), [0] * model.nv
@@ -118,7 +121,7 @@ def _turned(at: Mapping[int, Pose], frame: Frame, axis: Array) -> Vector:
 class Simulator:
     """The open tree, closed by constraints."""
 
-    def __init__(self, wrist: Wrist) -> None:
+    def __init__(self, wrist: SphericalModel) -> None:
         model = tree(wrist)
         self.robot = Robot(model)
         self.pose = self.robot.kernel("forward_kinematics", frame="platform")
@@ -131,16 +134,8 @@ class Simulator:
 
         s, ds = {"s": (7,)}, {"ds": (7,)}
         held = {"error": (4,), "A": (4, 7)}
-        self.held = Kernel(
-            "constraints",
-            lambda: record(lambda s: constraints(wrist, model, s), s, held),
-            s, held, identity=(wrist,),
-        )  # fmt: skip
-        self.rate = Kernel(
-            "rate",
-            lambda: record(rate, s | ds, {"rate": (4,)}, ["s"]),
-            s | ds, {"rate": (4,)}, identity=(wrist,),
-        )  # fmt: skip
+        self.held = kernel_of("constraints", partial(constraints, wrist, model), s, held)
+        self.rate = kernel_of("rate", rate, s | ds, {"rate": (4,)}, wrt=["s"])
 
     def loops(self, s: Array, ds: Array) -> Loops:
         error, A = self.held(s)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.control import Adc, ComputedTorque, Tracked, cubic, quintic, septic, track, trapezoidal
+from appell.control import Adc, ComputedTorque, cubic, quintic, septic, track, trapezoidal
 from appell.control.trajectory import Trajectory
 from appell.library import load
 from appell.papers.timing import quickest
@@ -25,6 +25,7 @@ from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule
 from appell.show.style import INK, JOINTS
+from appell.simulation import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +72,7 @@ def followed(
     duration: float = DURATION,
     period: float = PERIOD,
     formulation: str = NEWTON_EULER,
-) -> Tracked:
+) -> Run:
     """The arm with its exact model, torques held between samples, until it is at rest; law and arm
     by the same equations."""
     return track(
@@ -85,7 +86,7 @@ def followed(
 
 
 @cache
-def through_a_converter() -> Tracked:
+def through_a_converter() -> Run:
     """The same with positions that a converter of 12 bits has read, speeds as they are."""
     return track(
         robot(),

@@ -259,7 +259,7 @@ def time_table() -> Table:
             "this machine",
         ]
     begin = process_time()
-    recorded(tree().model, Recipe("motion", FORMULATION, None, (), (), True))
+    recorded(tree().system, Recipe("motion", FORMULATION))
     rows[f"deriving the equations by {FORMULATION}"] = [
         f"{process_time() - begin:.3f} s",
         "this machine",

@@ -18,7 +18,6 @@ from appell.control import (
     Friction,
     Law,
     PointToPoint,
-    Tracked,
     Tracking,
     TrackingIntegral,
     ramp,
@@ -34,6 +33,7 @@ from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtLeast, AtMost, Expected
 from appell.show.style import JOINTS
+from appell.simulation import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +89,7 @@ def controller(name: str, formulation: str = PAPER) -> Law:
 
 
 @cache
-def followed(name: str, of: str, situation: str, formulation: str = PAPER) -> Tracked:
+def followed(name: str, of: str, situation: str, formulation: str = PAPER) -> Run:
     """A reference followed from rest, and its end held for a while; law and arm by the same
     equations."""
     rubs, loaded = SITUATIONS[situation]
@@ -152,7 +152,7 @@ def _statements() -> Table:
 _NONE = (None, None)
 
 
-def _displaced(run: Tracked) -> float:
+def _displaced(run: Run) -> float:
     """The error at which M Kp e bears the load that the law does not know."""
     known, loaded = robots()
     q = run.q[-1]
@@ -160,7 +160,7 @@ def _displaced(run: Tracked) -> float:
     return float(np.abs(np.linalg.solve(known.mass_matrix(q), lacking)).max() / KP)
 
 
-def _moving_error(run: Tracked) -> float:
+def _moving_error(run: Run) -> float:
     """The largest after the ramp's speed has jumped."""
     return float(np.abs(run.error[(run.t > 0.3) & (run.t <= DURATION)]).max())
 
@@ -209,7 +209,7 @@ def _left() -> Table:
     )
 
 
-def _rows(measure: Callable[[Tracked], float]) -> list[Row]:
+def _rows(measure: Callable[[Run], float]) -> list[Row]:
     return [
         Row(
             f"{of}, {situation}",

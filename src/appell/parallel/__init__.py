@@ -1,7 +1,7 @@
-"""Robots whose limbs close loops, with their own closed equations."""
+"""Spherical parallel robots: their limbs close loops, and have closed equations of their own."""
 
 from __future__ import annotations
 
-from appell.parallel.agile_wrist import AgileWrist
+from appell.parallel.spherical import SphericalRobot
 
-__all__ = ["AgileWrist"]
+__all__ = ["SphericalRobot"]

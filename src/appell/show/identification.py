@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.identify import Data, Excitation, Fit, Validation
-from appell.model.units import TURNING, Units, units_of
+from appell.model.units import Units, units_of
 from appell.show.document import Document, Picture, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.style import INK, JOINTS
@@ -184,9 +184,9 @@ def _torques(validation: Validation) -> Figure:
 
 def _units(robot: Any, n: int) -> tuple[Units, ...]:
     """Of the n joints that a robot's forces act at."""
-    kinds = {joint.name: joint.kind for joint in getattr(robot.model, "joints", ())}
+    kinds = {joint.name: joint.kind for joint in robot.model.joints}
     driven = getattr(robot, "actuated", tuple(kinds))
-    return units_of([kinds[name] for name in driven], n) if kinds else (TURNING,) * n  # a wrist
+    return units_of([kinds.get(name, "revolute") for name in driven], n)  # in limbs all turn
 
 
 # The worked example

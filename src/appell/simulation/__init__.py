@@ -1,7 +1,8 @@
 """Simulation: flight, events, impacts and lasting contacts."""
 
+from appell.maths.tableau import Tableau
 from appell.simulation.impact import EnergyWarning, Impact
 from appell.simulation.run import Run, load_run
 from appell.simulation.simulate import simulate
 
-__all__ = ["EnergyWarning", "Impact", "Run", "load_run", "simulate"]
+__all__ = ["EnergyWarning", "Impact", "Run", "Tableau", "load_run", "simulate"]

@@ -16,7 +16,7 @@ A wall whose function has no known bound is sampled instead: see :func:`sampled`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi
@@ -28,7 +28,7 @@ from appell.compile.enclose import Unbounded, enclose
 from appell.simulation.path import NODES, Piece
 
 if TYPE_CHECKING:
-    from appell.simulation.contact import Contacts, Described
+    from appell.simulation.contact import Contacts, Described, Geometry
 
 Array = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
@@ -130,25 +130,23 @@ def _states(contacts: Contacts, coefficients: Array, x: Array) -> tuple[Array, A
     return np.ascontiguousarray(y[..., :nq]), np.ascontiguousarray(y[..., nq:])
 
 
-def described(contacts: Contacts) -> Described:
+def described(geometry: Geometry) -> Described:
     """Inputs, outputs and the function that :attr:`Contacts.bounds` compiles."""
-    m, nq = len(contacts), contacts.model.nq
+    m, nq = len(geometry), geometry.model.nq
     inputs = {"path": (DEGREE + 1, nq), "span": (3,)}
-    return inputs, dict.fromkeys(Bounds._fields[:4], (m,)), lambda: _function(contacts)
+    return inputs, dict.fromkeys(Bounds._fields[:4], (m,)), partial(_function, geometry)
 
 
-def unbounded(contacts: Contacts) -> Mask:
+def unbounded(geometry: Geometry) -> Mask:
     """Which contacts are with a wall that has no known bound."""
-    from appell.simulation.surface import surface
-
     walls = []
-    for wall in contacts.walls:
+    for text in geometry.surfaces:
         try:
-            _rated(surface(wall))
+            _rated(casadi.Function.deserialize(text))
             walls.append(False)
         except Unbounded:
             walls.append(True)
-    return np.array(walls * len(contacts.points) + [False] * len(contacts.stops), dtype=bool)
+    return np.array(walls * len(geometry.points) + [False] * len(geometry.stops), dtype=bool)
 
 
 def _rated(surface: casadi.Function) -> None:
@@ -158,11 +156,11 @@ def _rated(surface: casadi.Function) -> None:
     enclose(casadi.Function("f", [x], [gap, gradient]), [SX.sym("m", 3)], [SX.sym("r", 3)])
 
 
-def _function(contacts: Contacts) -> casadi.Function:
+def _function(geometry: Geometry) -> casadi.Function:
     """(path, span) -> Bounds; the path row by row, the span m, w and dx/dt."""
     from appell.simulation.contact import measured
 
-    nq = contacts.model.nq
+    nq = geometry.model.nq
     path, span = SX.sym("path", (DEGREE + 1) * nq), SX.sym("span", 3)
     middles, radii, slopes, spreads = [], [], [], []
     for i in range(nq):
@@ -174,18 +172,14 @@ def _function(contacts: Contacts) -> casadi.Function:
         spread = sum(k * casadi.fabs(d[k]) * span[1] ** (k - 1) for k in range(2, DEGREE + 1))
         spreads.append(spread * span[2])
     q, dq = SX.sym("q", nq), SX.sym("dq", nq)
-    foreign = contacts.foreign
-    gap = vertcat(*(SX(1) if foreign[k] else g for k, g in enumerate(_each(contacts, q, measured))))
+    foreign, each = unbounded(geometry), casadi.vertsplit(measured(geometry, q)[1])
+    gap = vertcat(*(SX(1) if foreign[k] else g for k, g in enumerate(each)))
     gaps = casadi.Function("gaps", [q], [gap])
     along = casadi.Function("along", [q, dq], [gap, casadi.jtimes(gap, q, dq)])
     boxes = [vertcat(*x) for x in (middles, slopes)], [vertcat(*x) for x in (radii, spreads)]
     c, r, rate, spread = enclose(along, *boxes)
     results = [gaps(boxes[0][0]), c - r, rate - spread, rate + spread]
     return casadi.Function("bounds", [path, span], [casadi.densify(x) for x in results])
-
-
-def _each(contacts: Contacts, q: SX, measured: Any) -> list[Any]:
-    return casadi.vertsplit(measured(contacts, q)[1])
 
 
 def _shifted(c: list[Any], m: Any) -> list[Any]:

@@ -8,14 +8,16 @@ second derivative is J a + dJ/dt v.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from math import isfinite, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from appell.compile.make import kernel_of
+from appell.dynamics import Dynamics
 from appell.equations.coordinates import in_joints
 from appell.equations.free import coordinate_rates, orientation
 from appell.equations.kinematics import poses
@@ -24,7 +26,6 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector
 from appell.model.limits import Limit, limits
 from appell.model.model import BASE, Model
-from appell.recipe import COMPILING
 from appell.walls import Implicit, Wall
 
 Array = npt.NDArray[np.floating[Any]]
@@ -44,6 +45,24 @@ class Point(NamedTuple):
     name: str
     body: int
     s: Vector  # in the body's frame
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What contacts are recorded from. Of a wall, that is its recorded surface: the code of one
+    that a user wrote, and what it reads, may change from one simulation to the next."""
+
+    model: Model
+    points: tuple[Point, ...]
+    surfaces: tuple[str, ...]
+    stops: tuple[Limit, ...]
+
+    @property
+    def pairs(self) -> int:
+        return len(self.points) * len(self.surfaces)
+
+    def __len__(self) -> int:
+        return self.pairs + len(self.stops)
 
 
 class State(NamedTuple):
@@ -94,21 +113,30 @@ class Contacts:
         return np.array([*of_walls * len(self.points), *[otherwise] * len(self.stops)])
 
     @cached_property
+    def geometry(self) -> Geometry:
+        from appell.simulation.surface import surface
+
+        surfaces = tuple(surface(wall).serialize() for wall in self.walls)
+        return Geometry(self.model, self.points, surfaces, self.stops)
+
+    @cached_property
     def gaps(self) -> Ask:
         """(q, v) -> gap, rate, each (..., m)."""
-        return _asked(self, "gaps")
+        return _compiled(_gaps, self.geometry)
 
     @cached_property
     def bounds(self) -> Ask:
         """(path, span) -> bounds of the gaps and their rates: see :mod:`.bounds`."""
-        return _asked(self, "bounds")
+        from appell.simulation.bounds import described
+
+        return _compiled(described, self.geometry)
 
     @cached_property
     def foreign(self) -> npt.NDArray[np.bool_]:
         """Which contacts are with a wall that has no known bound, and is sampled."""
         from appell.simulation.bounds import unbounded
 
-        return unbounded(self)
+        return unbounded(self.geometry)
 
     @cached_property
     def any_foreign(self) -> bool:
@@ -116,7 +144,7 @@ class Contacts:
 
     @cached_property
     def _full(self) -> Ask:
-        return _asked(self, "contacts")
+        return _compiled(_contacts, self.geometry)
 
     def at(self, q: Array, v: Array) -> State:
         gap, rate, J, drift, normal, P, turning = self._full(q, v)
@@ -124,7 +152,7 @@ class Contacts:
         return State(gap, rate, J, drift, normal, P, turning)
 
 
-def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Contacts:
+def find_contacts(robot: Dynamics, walls: Any, points: Choice, stops: bool) -> Contacts:
     """The contacts that a simulation watches."""
     try:
         chosen = (walls,) if isinstance(walls, Wall) else tuple(walls)
@@ -136,6 +164,15 @@ def find_contacts(model: Model, walls: Any, points: Choice, stops: bool) -> Cont
                 f"walls: {wall!r} is no wall; expected those of appell.walls, such as "
                 "appell.walls.Circle(2.5)."
             )
+    model = robot.model
+    if not isinstance(model, Model):
+        if chosen or points is not None:
+            raise InputError(
+                f"simulate: '{robot.name}' is a spherical parallel robot, and walls are not "
+                "supported for these; close the same mechanism with appell.close, and leave out "
+                "walls and points here."
+            )
+        return Contacts(model, (), (), ())
     own = limits(model) if stops else ()
     return Contacts(model, contact_points(model, points) if chosen else (), chosen, own)
 
@@ -225,68 +262,25 @@ def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
 # Recording
 
 
-@dataclass(frozen=True)
-class _Recording:
-    """What is compiled, known by all that it is made of. Of walls that a user wrote that is what
-    they record, because their code, or what it reads, may change between two simulations."""
-
-    what: str
-    model: Model
-    points: tuple[Point, ...]
-    walls: tuple[Wall | str, ...]
-    stops: tuple[Limit, ...]
-    contacts: Contacts = field(compare=False)
-
-
-def _asked(contacts: Contacts, what: str) -> Ask:
-    from appell.simulation.surface import surface
-
-    walls = tuple(w if _own(w) else surface(w).serialize() for w in contacts.walls)
-    return _compiled(
-        _Recording(what, contacts.model, contacts.points, walls, contacts.stops, contacts)
-    )
-
-
-def _own(wall: Wall) -> bool:
-    """Whether Appell's source and the wall's values say all about it."""
-    from appell.compile.cache import covers
-
-    kind = type(wall)
-    return covers(kind) and covers(kind.gap) and not isinstance(wall, Implicit)
-
-
 @lru_cache(maxsize=64)
-def _compiled(recording: _Recording) -> Ask:
-    from appell.compile.kernel import Kernel
+def _compiled(described: Callable[[Geometry], Described], geometry: Geometry) -> Ask:
+    from appell.compile.tape import Foreign
 
-    r = recording
-    inputs, outputs, function = _DESCRIBED[r.what](r.contacts)
-    identity = (r.what, r.model, r.points, r.walls, r.stops)
-    with COMPILING:
-        try:
-            return Kernel(
-                r.what, lambda: _tape(function(), inputs, outputs), inputs, outputs,
-                identity=identity,
-            ).bare  # fmt: skip
-        except _Foreign:
-            return _by_casadi(function(), inputs, outputs)
+    inputs, outputs, function = described(geometry)
+    try:
+        return kernel_of("contacts", function, inputs, outputs, recorder=_tape).bare
+    except Foreign:
+        return _by_casadi(function(), inputs, outputs)
 
 
-class _Foreign(Exception):
-    """A wall's function uses an operation that kernels do not have."""
-
-
-def _tape(function: Any, inputs: Any, outputs: Any) -> Any:
+def _tape(function: Any, inputs: Any, outputs: Any, _: Any) -> Any:
     from appell.compile.tape import Tape
 
-    try:
-        return Tape.from_casadi(function, inputs, outputs)
-    except KeyError:
-        raise _Foreign from None
+    return Tape.from_casadi(function(), inputs, outputs)
 
 
 def _by_casadi(function: Any, inputs: Shapes, outputs: Shapes) -> Ask:
-    """The same by CasADi's interpreter, slower, for walls that need exp, tan and the like."""
+    """The same by CasADi's interpreter, slower, for walls that need what kernels do not have."""
 
     def ask(*arguments: Array) -> list[Array]:
         axes = [x.shape[: x.ndim - len(s)] for x, s in zip(arguments, inputs.values(), strict=True)]
@@ -303,75 +297,63 @@ def _by_casadi(function: Any, inputs: Shapes, outputs: Shapes) -> Ask:
     return ask
 
 
-def _gaps(contacts: Contacts) -> Described:
-    inputs, outputs = _state_shapes(contacts)
-    return inputs, outputs, lambda: _function(contacts, outputs)
+def _gaps(geometry: Geometry) -> Described:
+    inputs, outputs = _state_shapes(geometry)
+    return inputs, outputs, partial(_function, geometry, list(outputs))
 
 
-def _contacts(contacts: Contacts) -> Described:
-    m, k, nv = len(contacts), 3 * max(len(contacts.points), 1), contacts.model.nv
-    inputs, outputs = _state_shapes(contacts)
+def _contacts(geometry: Geometry) -> Described:
+    m, k, nv = len(geometry), 3 * max(len(geometry.points), 1), geometry.model.nv
+    inputs, outputs = _state_shapes(geometry)
     outputs |= {"J": (m, nv), "drift": (m,), "normal": (m, 3)}
     outputs |= {"P": (k, nv), "turning": (k,)}
-    return inputs, outputs, lambda: _function(contacts, outputs)
+    return inputs, outputs, partial(_function, geometry, list(outputs))
 
 
-def _bounds(contacts: Contacts) -> Described:
-    from appell.simulation.bounds import described
-
-    return described(contacts)
-
-
-_DESCRIBED: dict[str, Callable[[Contacts], Described]] = {
-    "gaps": _gaps, "contacts": _contacts, "bounds": _bounds,
-}  # fmt: skip
-
-
-def _state_shapes(contacts: Contacts) -> tuple[dict[str, Shape], dict[str, Shape]]:
-    model, m = contacts.model, len(contacts)
+def _state_shapes(geometry: Geometry) -> tuple[dict[str, Shape], dict[str, Shape]]:
+    model, m = geometry.model, len(geometry)
     return {"q": (model.nq,), "v": (model.nv,)}, {"gap": (m,), "rate": (m,)}
 
 
-def measured(contacts: Contacts, q: Any) -> tuple[list[Any], Any, Any]:
+def measured(geometry: Geometry, q: Any) -> tuple[list[Any], Any, Any]:
     """Of recorded coordinates q: the points, and of all contacts gaps and normals."""
     import casadi
     from casadi import SX, vertcat
 
-    from appell.compile.record import Recorded
-    from appell.simulation.surface import surface
+    from appell.compile.record import Recorded, as_sx
 
     scalars = [Recorded(x) for x in casadi.vertsplit(q)]
-    at = [vertcat(*map(_sx, p)) for p in positions(contacts.model, scalars, contacts.points)]
-    surfaces = [surface(wall) for wall in contacts.walls]
+    at = [vertcat(*map(as_sx, p)) for p in positions(geometry.model, scalars, geometry.points)]
+    surfaces = [casadi.Function.deserialize(text) for text in geometry.surfaces]
     found = [f(p) for p in at for f in surfaces]
-    stops = [s.side * (q[s.coordinate] - s.value) for s in contacts.stops]
+    stops = [s.side * (q[s.coordinate] - s.value) for s in geometry.stops]
     gap = vertcat(*(g for g, _ in found), *stops)
     return at, gap, vertcat(*(n for _, n in found), *[SX(3, 1)] * len(stops))
 
 
-def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
+def _function(geometry: Geometry, outputs: Sequence[str]) -> Any:
     """The CasADi function of q and v; matrices leave it as columns, row by row."""
     import casadi
     from casadi import SX, jacobian, jtimes, vertcat
 
-    from appell.compile.record import Recorded
+    from appell.compile.record import Recorded, as_sx
 
     def rows(matrix: Any) -> Any:
         return casadi.vec(casadi.densify(matrix).T)
 
-    model = contacts.model
+    model = geometry.model
     q, v = SX.sym("q", model.nq), SX.sym("v", model.nv)
     scalars = [Recorded(x) for x in casadi.vertsplit(q)]
     speeds = [Recorded(x) for x in casadi.vertsplit(v)]
-    dq = vertcat(*(_sx(x) for x in coordinate_rates(model, scalars, speeds)))
-    at, gap, normal = measured(contacts, q)
+    dq = vertcat(*map(as_sx, coordinate_rates(model, scalars, speeds)))
+    at, gap, normal = measured(geometry, q)
     rate = jtimes(gap, q, dq)
     found = {"gap": gap, "rate": rate}
     if "J" in outputs:
         place = vertcat(*at) if at else SX(3, 1)
         velocity = jtimes(place, q, dq)
         P = jacobian(velocity, v)
-        felt = vertcat(*_felt(contacts, jacobian(rate, v), P))
+        felt = vertcat(*_felt(geometry, jacobian(rate, v), P))
         found |= {
             "rate": rate * felt,
             "J": rows(jacobian(rate, v) * casadi.repmat(felt, 1, model.nv)),
@@ -383,26 +365,14 @@ def _function(contacts: Contacts, outputs: Mapping[str, Any]) -> Any:
     return casadi.Function("f", [q, v], [casadi.densify(found[name]) for name in outputs])
 
 
-def _felt(contacts: Contacts, J: Any, P: Any) -> list[Any]:
+def _felt(geometry: Geometry, J: Any, P: Any) -> list[Any]:
     """Of each contact, 1, or 0 where no speed changes its gap: there J is only rounding beside the
     Jacobian of its point, and would hold the robot with a force that does not exist."""
     import casadi
 
-    walls = max(len(contacts.walls), 1)
     felt = []
-    for k in range(len(contacts)):
-        if contacts.of_point[k] < 0:
-            felt.append(casadi.SX(1))
-            continue
-        p = 3 * (k // walls)
+    for k in range(geometry.pairs):
+        p = 3 * (k // len(geometry.surfaces))
         margin = casadi.sumsqr(J[k, :]) - _ROUNDING**2 * casadi.sumsqr(P[p : p + 3, :])
         felt.append((1 + casadi.sign(margin)) / 2)
-    return felt
-
-
-def _sx(x: Any) -> Any:
-    import casadi
-
-    from appell.compile.record import Recorded
-
-    return x.sx if isinstance(x, Recorded) else casadi.SX(float(x))
+    return [*felt, *[casadi.SX(1)] * len(geometry.stops)]

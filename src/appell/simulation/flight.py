@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.integrate
 
 from appell.errors import InputError
-from appell.robot import Robot
+from appell.maths.tableau import Tableau
 from appell.simulation.bounds import deepest
 from appell.simulation.contact import Contacts, State
 from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
-from appell.simulation.flow import flow
 from appell.simulation.hold import STILL, Holder, Indices, LetGo, Modes
 from appell.simulation.impact import Impact, audit, jump, recorded
 from appell.simulation.least import Contradiction, Paradox
-from appell.simulation.path import Piece, step_taken
-from appell.simulation.run import Run, normalised
+from appell.simulation.mechanics import Mechanics, Turn
+from appell.simulation.path import Piece
+from appell.simulation.run import Run, joined, normalised
 from appell.simulation.settle import TOUCH, least_change, settle
+from appell.simulation.stepper import Failed, Implicit, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque
 
 Array = npt.NDArray[np.floating[Any]]
@@ -45,14 +45,13 @@ class Options:
     law: str
     gap: float
     friction: bool
-    method: str
+    method: str | Tableau
     rtol: float
     atol: float
     max_step: float
     max_impacts: int
     max_steps: int
     breakpoints: tuple[float, ...] = ()
-    formulation: str | None = None  # of the equations of motion
 
 
 class Flight:
@@ -60,21 +59,20 @@ class Flight:
 
     def __init__(
         self,
-        robot: Robot,
+        mechanics: Mechanics,
         contacts: Contacts,
         torque: Torque,
         options: Options,
         before: Run | None,
     ) -> None:
-        self.robot, self.contacts, self.law, self.options = robot, contacts, torque, options
+        self.mechanics, self.contacts, self.law, self.options = mechanics, contacts, torque, options
         self.torque = Segmented(torque) if options.breakpoints else torque
-        self.nq, self.nv = robot.nq, robot.nv
-        self.angles = [i for i, joint in enumerate(robot.model.joints) if joint.kind == "revolute"]
+        self.nq, self.angles = mechanics.nq, mechanics.angles
         o = options
-        self.holder = Holder(robot, contacts, self.torque, o.mu, o.friction, o.atol, o.formulation)
+        self.holder = Holder(mechanics, contacts, self.torque, o.mu, o.friction, o.atol)
         self.before = before
         self.pieces: list[Piece] = []
-        self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, v, reactions
+        self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, all speeds, reactions
         self.impacts: list[Impact] = []
         self.recent: deque[float] = deque(maxlen=o.max_impacts + 1)  # impacts
         self.changes: deque[float] = deque(maxlen=_CHANGES)  # events without an impact
@@ -83,17 +81,18 @@ class Flight:
         self.at_once = self.steps = 0
         self.closed = False  # whether a gap has just closed
 
-    def begin(self, t: float, q: Array, v: Array) -> None:
-        """Take the start, if the robot can be there."""
-        self.t, self.q, self.v = t, q, v
+    def begin(self, t: float, q: Array, v: Array, choices: tuple[str, ...] = ()) -> None:
+        """Take the start, if the robot can be there: its speeds, or those of all its joints with
+        the names of those to integrate."""
+        self.t, (self.q, self.v) = t, self.mechanics.begin(t, q, v, choices)
         try:
-            self.torque(t, q, v)
+            self.holder.torque(t, self.q, self.v)
         except BadTorque as problem:
             raise InputError(f"torque(t, q, v): {problem}") from problem
         m = len(self.contacts)
         if not m:
             return
-        c = self.contacts.at(q, v)
+        c = self.holder.at(self.q, self.v)
         for k in range(m):
             point, wall = self.contacts.names[k]
             if not np.isfinite([c.gap[k], c.rate[k]]).all():
@@ -155,53 +154,85 @@ class Flight:
         self.torque.between(times[k - 1] if k else -np.inf, times[k] if k < len(times) else np.inf)
         return end
 
-    def _longest(self, v: Array) -> float:
+    def _longest(self) -> float:
         """How long a step may be: no joint makes more than half a turn in it at its speed."""
-        fastest = float(np.abs(v[self.angles]).max(initial=0.0))
+        fastest = float(np.abs(self.speeds[self.angles]).max(initial=0.0))
         return min(self.options.max_step, pi / fastest if fastest else np.inf)
 
     def _until_event(self, until: float, show: Callable[[float, int], None]) -> LetGo:
         """Integrate to the next event or the end; returns what the event lets go."""
-        o = self.options
-        integrator = getattr(scipy.integrate, o.method)
-        solver = integrator(
-            self._rate(), self.t, np.concatenate([self.q, self.v]), until,
-            rtol=o.rtol, atol=o.atol, max_step=self._longest(self.v),
-        )  # fmt: skip
-        first = True
-        while solver.status == "running":
-            solver.max_step = self._longest(solver.y[self.nq :])
-            problem = solver.step()
-            self.steps += 1
-            if self.steps > o.max_steps:
-                raise Stopped(
-                    f"{o.max_steps} steps were taken by {solver.t:.6g} s, the last one "
-                    f"{solver.t - solver.t_old:.2g} s long; smooth a torque law that jumps (dry "
-                    "friction is friction=True), loosen rtol, or raise max_steps"
-                )
-            if solver.status == "failed" or not np.isfinite(solver.y).all():
-                why = problem or "the state is no longer finite"
-                raise Stopped(f"the integrator cannot go on at {solver.t:.6g} s: {why}")
-            piece = step_taken(solver)
+        o, first = self.options, True
+        y, longest = np.concatenate([self.q, self.v]), self._longest()
+        stepper = steps(
+            o.method, self._rate(), self.t, y, until, rtol=o.rtol, atol=o.atol, max_step=longest
+        )
+        while self.t < until:
+            piece = self._step(stepper)
             end, lost = self._event(piece, first)
             if end is not None:
                 piece = piece._replace(end=end)
+            turn = self.mechanics.turn(piece)
+            if turn is not None:
+                end, lost, piece = turn.time, None, piece._replace(end=turn.time)
             if piece.end > piece.start:
                 self._take(piece)
-            self.closed = end is not None and lost is None
+            self.closed = end is not None and lost is None and turn is None
+            if turn is not None:
+                self._describe(turn)
             if end is not None:
                 return LetGo() if lost is None else self.holder.let_go(self.modes, lost)
             self.modes = self.holder.later(self.q, self.v, self.modes)
             show(self.t, len(self.impacts))
             first = False
+            better = self.mechanics.better(self.q)
+            if better is not None:
+                self._describe(Turn(self.t, speeds=better))
+                break
+            if self.mechanics.restores:
+                stepper.put(np.concatenate([self.q, self.v]))
         return LetGo()
 
-    def _rate(self) -> Callable[[float, Array], Array]:
+    def _step(self, stepper: Stepper | Implicit) -> Piece:
+        """One step of the integrator."""
+        stepper.max_step = self._longest()
+        self.steps += 1
+        if self.steps > self.options.max_steps:
+            last = self.t - self.pieces[-1].start if self.pieces else 0.0
+            raise Stopped(
+                f"{self.options.max_steps} steps were taken by {self.t:.6g} s, the last one "
+                f"{last:.2g} s long; smooth a torque law that jumps (dry friction is "
+                "friction=True), loosen rtol, or raise max_steps"
+            )
+        try:
+            stepper.step()
+        except Failed as problem:
+            raise Stopped(f"the integrator cannot go on at {self.t:.6g} s: {problem}") from None
+        if not np.isfinite(stepper.y).all():
+            raise Stopped(
+                f"the integrator cannot go on at {self.t:.6g} s: the state is no longer finite"
+            )
+        return self.mechanics.path(stepper.piece())
+
+    def _describe(self, turn: Turn) -> None:
+        """Go on with other speeds, or stop, where the motion cannot be described as it was."""
+        if turn.reason is not None:
+            raise Stopped(turn.reason)
+        if turn.speeds is not None:
+            *_, speeds, reactions = self.rows.pop()
+            self.mechanics.choose(self.t, turn.speeds, self.q)
+            self.v = speeds[list(turn.speeds)]
+            self.rows.append((self.t, self.q, self.speeds, reactions))
+
+    @property
+    def speeds(self) -> Array:
+        """Of all joints."""
+        return self.mechanics.speeds(self.q, self.v)
+
+    def _rate(self) -> Rate:
         """dy/dt of y = (q, v) while the modes last."""
-        nq, torque = self.nq, self.torque
+        nq, torque, flow = self.nq, self.holder.torque, self.mechanics.flow
         if self.modes.simple and not self.holder.rubs:
-            flows = flow(self.robot.model, self.options.formulation)
-            return lambda t, y: flows(q := y[:nq], v := y[nq:], torque(t, q, v))
+            return lambda t, y: flow(q := y[:nq], v := y[nq:], torque(t, q, v))
 
         def rate(t: float, y: Array) -> Array:
             f = self.holder.forces(t, y[:nq], y[nq:], self.modes)
@@ -222,7 +253,7 @@ class Flight:
         if not modes.simple or modes.turning is not None:
             found = margin_lost(
                 piece,
-                lambda t, y: self.holder.margins(t, y[: self.nq], y[self.nq :], modes),
+                lambda t, y: self.holder.margins(t, *self._state(y), modes),
                 piece.full if end is None else end,
                 first and self.at_once > _PATIENCE,
             )
@@ -233,14 +264,18 @@ class Flight:
     def _take(self, piece: Piece) -> None:
         """Move on to the end of a piece."""
         y = piece.y[-1] if piece.end == piece.full else piece(piece.end)
-        self.t, self.q, self.v = piece.end, y[: self.nq], y[self.nq :]
-        if self.robot.model.free:
-            length = float(np.linalg.norm(self.q[3:7]))
-            worst = max(self.residuals["quaternion"], abs(length - 1))
-            self.residuals["quaternion"] = worst
-            self.q = normalised(self.q, self.nv)
+        self.t, (self.q, self.v) = piece.end, self._state(y)
+        if self.mechanics.free:
+            q = normalised(self.q, self.mechanics.joints)
+            away = float(np.linalg.norm(self.q - q))  # how far its length is from one
+            self.q, self.residuals["quaternion"] = q, max(self.residuals["quaternion"], away)
+        self.q = self.mechanics.restored(self.q)
         self.pieces.append(piece)
         self._keep()
+
+    def _state(self, y: Array) -> tuple[Array, Array]:
+        """The coordinates of a place of a piece, and the speeds that are integrated."""
+        return y[: self.nq], self.mechanics.integrated(y[self.nq :])
 
     # Impacts
 
@@ -256,6 +291,8 @@ class Flight:
         try:
             settled = settle(self.holder, self.t, self.q, self.v, let_go)
         except Paradox:
+            if not len(self.contacts):
+                raise
             self._jam()
             settled = settle(self.holder, self.t, self.q, self.v, LetGo())
         self.q, self.v, self.modes = settled
@@ -264,7 +301,7 @@ class Flight:
     def _strike(self) -> bool:
         """One impact of all contacts that touch and approach; False if none does. What is only
         near is struck with one that closes, and by itself when it gets there."""
-        c = self.contacts.at(self.q, self.v)
+        c = self.holder.at(self.q, self.v)
         touching = np.flatnonzero(c.gap <= self.options.gap)
         leads = np.full(len(touching), True) if self.closed else c.gap[touching] <= TOUCH
         rate = c.rate[touching]
@@ -285,18 +322,18 @@ class Flight:
     def _jam(self) -> None:
         """An impact of sliding contacts that do not approach: where no finite force holds them
         (Painleve's paradox), impulses stop the slide (Genot and Brogliato 1999)."""
-        c = self.contacts.at(self.q, self.v)
+        c = self.holder.at(self.q, self.v)
         touching = np.flatnonzero(c.gap <= self.options.gap)
         slow = np.maximum(self.holder.slowest(c, touching, self.t, self.q, self.v), STILL)
         taking = touching[c.rate[touching] <= slow]
         # Impulses of zero would do, but for the least approach.
-        M = self.holder.mass_matrix(self.q)
+        M = self.mechanics.mass_matrix(self.q)
         approach = least_change(M, c.J[taking], -c.rate[taking] - STILL)
         self._change(c, taking, np.zeros(len(taking)), self.v + approach)
 
     def _change(self, c: State, taking: Indices, e: Array, v: Array) -> None:
         """Speeds v changed by an impact of some contacts, with its record."""
-        M = self.holder.mass_matrix(self.q)
+        M = self.mechanics.mass_matrix(self.q)
         done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)
         impact = recorded(self.contacts, c, taking, self.t, self.v, done)
         audit(impact, float(0.5 * self.v @ M @ self.v), self.options.law)
@@ -317,9 +354,10 @@ class Flight:
 
     def _keep(self, changed: bool = False) -> None:
         """A row of the run; one that changed at once only if it differs from the last."""
+        speeds = self.speeds
         if changed and self.rows:
             t, q, v, _ = self.rows[-1]
-            same = t == self.t and np.array_equal(v, self.v) and np.array_equal(q, self.q)
+            same = t == self.t and np.array_equal(v, speeds) and np.array_equal(q, self.q)
             if same and self.modes.simple:
                 return
             if same:
@@ -328,7 +366,7 @@ class Flight:
         if len(self.modes.closed):
             f = self.holder.forces(self.t, self.q, self.v, self.modes)
             reactions[self.modes.closed] = f.normal
-        self.rows.append((self.t, self.q, self.v, reactions))
+        self.rows.append((self.t, self.q, speeds, reactions))
 
     def degenerate(self, problem: Degenerate) -> str:
         point, wall = self.contacts.names[problem.contact]
@@ -339,59 +377,39 @@ class Flight:
 
     def run(self, stopped: str | None, settings: Mapping[str, Any]) -> Run:
         """The whole motion."""
-        t = np.array([row[0] for row in self.rows])
-        q = np.array([row[1] for row in self.rows]).reshape(-1, self.nq)
-        v = np.array([row[2] for row in self.rows]).reshape(-1, self.nv)
+        mechanics = self.mechanics
+        t, q, speeds, reactions = (np.array(x) for x in zip(*self.rows, strict=True))
         if len(self.contacts):
-            self.residuals["penetration"] = deepest(self.contacts, self.pieces, (q, v))
+            self.residuals["penetration"] = deepest(self.contacts, self.pieces, (q, speeds))
+        v, closed = speeds[:, mechanics.shown], mechanics.restores
         new = Run(
             t=t,
             q=q,
             v=v,
             tau=self._torques(t, q, v),
-            kinetic=self.robot.kinetic_energy(q, v),
-            potential=self.robot.potential_energy(q),
+            kinetic=mechanics.tree.kinetic_energy(q, speeds),
+            potential=mechanics.tree.potential_energy(q),
             impacts=self.impacts,
             contacts=self.contacts.names,
-            reactions=np.array([row[3] for row in self.rows]).reshape(len(t), -1),
+            reactions=reactions,
             residuals=self.residuals,
             stopped=stopped,
-            robot=self.robot,
+            robot=mechanics.robot,
             pieces=self.pieces,
             settings=settings,
-            formulation=self.options.formulation,
+            formulation=mechanics.formulation,
+            speeds=speeds if closed else None,
+            independent=tuple(mechanics.shown.tolist()) if closed else None,
+            opening=mechanics.opening(q),
+            choices=mechanics.choices,
         )
         return new if self.before is None else joined(self.before, new)
 
     def _torques(self, t: Array, q: Array, v: Array) -> Array:
-        tau = np.full_like(v, np.nan)
+        tau = np.full((len(t), self.mechanics.actuators), np.nan)
         for k in range(len(t)):
             try:
                 tau[k] = self.law(float(t[k]), q[k], v[k])
             except BadTorque:
                 break
         return tau
-
-
-def joined(before: Run, after: Run) -> Run:
-    """Two runs, of which the second goes on where the first ended."""
-    arrays = ("t", "q", "v", "tau", "kinetic", "potential", "reactions")
-    if before.contacts != after.contacts:
-        raise InputError(
-            "resume: the run had other contacts; go on with the same walls, points and stops."
-        )
-    worst = {
-        k: max(before.residuals.get(k, 0.0), after.residuals.get(k, 0.0)) for k in after.residuals
-    }
-    parts = {k: np.concatenate([getattr(before, k), getattr(after, k)[1:]]) for k in arrays}
-    return Run(
-        **parts,
-        impacts=[*before.impacts, *after.impacts],
-        contacts=after.contacts,
-        residuals=worst,
-        stopped=after.stopped,
-        robot=after.robot,
-        pieces=[*before.pieces, *after.pieces],
-        settings=after.settings,
-        formulation=after.formulation,
-    )

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.recipe import quantity_named
-from appell.robot import Robot
 from appell.simulation.contact import Contacts, State
 from appell.simulation.impact import slides, tangents
+from appell.simulation.mechanics import Mechanics
 
 Array = npt.NDArray[np.floating[Any]]
 Indices = npt.NDArray[np.intp]
@@ -33,9 +32,7 @@ Torque = Callable[[float, Array, Array], Array]
 _PULL = 5.0
 _EDGE = 1e-4  # of a point's mobility: along the normal it has less at the edge of its reach
 _SLACK = 1e-10  # a force is lost when it is below minus this part of the largest
-_APART = (
-    5e-9  # m: contacts that repeat each other hold together while no gap differs more from zero
-)
+_APART = 5e-9  # m: contacts that repeat each other hold together up to gaps of this size
 STILL = 1e-9  # m/s: rounding of speeds that are zero, with room
 # In space a slide hardly ever stops exactly: one slower than this, in m/s, is taken as rest.
 CREEP = 1e-3
@@ -87,38 +84,27 @@ class Forces(NamedTuple):
     joints: Array  # of the joints that stick
 
 
-def inertia(robot: Robot, formulation: str | None) -> Callable[[Array], Array]:
-    """The inertia matrix by a formulation of the motion; articulated bodies make none, so the
-    robot's default stands in for theirs."""
-    if formulation not in quantity_named("mass_matrix").formulations:
-        return robot.mass_matrix
-    return robot.kernel("mass_matrix", formulation=formulation).bare
-
-
 class Holder:
     """Finds the forces of lasting contacts of one robot among its walls."""
 
     def __init__(
         self,
-        robot: Robot,
+        mechanics: Mechanics,
         contacts: Contacts,
         torque: Torque,
         mu: Array,
         friction: bool,
         atol: float,
-        formulation: str | None = None,
     ) -> None:
-        self.robot, self.contacts, self.torque, self.mu = robot, contacts, torque, mu
-        self.motion = robot.kernel("motion", formulation=formulation).bare
-        self.mass_matrix = inertia(robot, formulation)
+        self.mechanics, self.contacts, self.mu = mechanics, contacts, mu
+        self.torque = mechanics.driven(torque)
         self.smallest = max(atol, 1e-12)
-        model = robot.model
-        self.viscous, self.dry = np.zeros(model.nv), np.zeros(model.nv)
-        if friction:
-            for body in model.bodies:
-                self.viscous[body.coordinate] += body.ratio**2 * body.joint.viscous
-                self.dry[body.coordinate] += abs(body.ratio) * body.joint.coulomb
+        self.viscous, self.dry = (friction * x for x in mechanics.friction)
         self.rubs = bool(self.viscous.any() or self.dry.any())
+
+    def at(self, q: Array, v: Array) -> State:
+        """The contacts at one instant."""
+        return self.mechanics.contacts(self.contacts, q, v)
 
     def point(self, c: State, contact: int) -> Array:
         """The Jacobian of a contact's point, (3, nv)."""
@@ -128,19 +114,20 @@ class Holder:
 
     def free(self, t: float, q: Array, v: Array, turning: Array | None) -> tuple[Array, Array]:
         """dq/dt and accelerations without the forces of contacts and of what sticks."""
-        tau = self.torque(t, q, v)
+        forces = self.torque(t, q, v)
         if self.rubs:
-            tau = tau - self.viscous * v
+            forces = forces - self.viscous * self.mechanics.speeds(q, v)
             if turning is not None:
-                tau = tau - self.dry * turning
-        return self.motion(q, v, tau)
+                forces = forces - self.dry * turning
+        rate = self.mechanics.flow(q, v, forces)
+        return rate[: len(q)], rate[len(q) :]
 
     def forces(self, t: float, q: Array, v: Array, modes: Modes) -> Forces:
         dq, a = self.free(t, q, v, modes.turning)
         if modes.simple:
             return Forces(dq, a, np.empty(0), np.empty((0, 2)), np.empty(0))
         rows, columns, bias = self._rows(q, v, modes)
-        X = np.linalg.solve(self.mass_matrix(q), columns)
+        X = np.linalg.solve(self.mechanics.mass_matrix(q), columns)
         A, b = rows @ X, -(rows @ a + bias)
         if modes.guess is None:
             f = _solved(A, b)
@@ -153,7 +140,7 @@ class Holder:
         """What stays zero, rows @ a + bias, and along which columns its forces act."""
         rows, columns, bias = [], [], []
         if len(modes.closed):
-            c = self.contacts.at(q, v)
+            c = self.at(q, v)
             k = modes.closed
             J = c.J[k]
             along = J
@@ -173,9 +160,9 @@ class Holder:
                 bias.append(T @ (c.turning[self.contacts.of_point[contact]] + _PULL * (P @ v)))
         if modes.still:
             still = list(modes.still)
-            rows.append(np.eye(len(v))[still])
+            rows.append(self.mechanics.rows(q)[still])
             columns.append(rows[-1])
-            bias.append(_PULL * v[still])
+            bias.append((self.mechanics.drift(q, v) + _PULL * self.mechanics.speeds(q, v))[still])
         if len(rows) == 1:
             return rows[0], columns[0].T, bias[0]
         return np.vstack(rows), np.vstack(columns).T, np.concatenate(bias)
@@ -196,26 +183,27 @@ class Holder:
         forces = np.concatenate([f.normal, np.array(reserve), held])
         margins = [forces + _SLACK * (largest + 1e-3), self._speeds(q, v, modes)]
         if modes.guess is not None and len(modes.closed):
-            apart = max(_APART, 10 * self.smallest)
-            margins.append(apart - np.abs(self.contacts.gaps(q, v)[0][modes.closed]))
+            apart, speeds = max(_APART, 10 * self.smallest), self.mechanics.speeds(q, v)
+            margins.append(apart - np.abs(self.contacts.gaps(q, speeds)[0][modes.closed]))
         return np.concatenate(margins)
 
     def _speeds(self, q: Array, v: Array, modes: Modes) -> Array:
         speeds: list[Any] = []
         if modes.sliding:
-            c = self.contacts.at(q, v)
+            c = self.at(q, v)
             for k, d in modes.sliding.items():
                 least = -CREEP if k in modes.running else modes.slack
                 speeds.append(d @ self.point(c, k) @ v + least)
         if modes.turning is not None:
-            speeds.extend((modes.turning * v + modes.slack)[modes.turning != 0])
+            turning = modes.turning * self.mechanics.speeds(q, v) + modes.slack
+            speeds.extend(turning[modes.turning != 0])
         return np.array(speeds)
 
     def later(self, q: Array, v: Array, modes: Modes) -> Modes:
         """The same modes after a step: where slides in space lead now."""
         if not modes.sliding:
             return modes
-        c = self.contacts.at(q, v)
+        c = self.at(q, v)
         running, sliding = set(modes.running), dict(modes.sliding)
         for k in modes.sliding:
             T, R = slides(c.normal[k], self.point(c, k))
@@ -253,7 +241,7 @@ class Holder:
     def _at_edge(self, c: State, touching: Indices, q: Array) -> Array:
         """Which touching points are ten thousand times harder to move along the normal than in
         their easiest direction."""
-        M, points = self.robot.mass_matrix(q), self.contacts.of_point[touching]
+        M, points = self.mechanics.mass_matrix(q), self.contacts.of_point[touching]
         L = np.linalg.cholesky(M)
         along = (np.linalg.solve(L, c.J[touching].T) ** 2).sum(axis=0)
         P = c.P[points].reshape(-1, len(M))

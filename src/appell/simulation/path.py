@@ -45,12 +45,56 @@ class Piece(NamedTuple):
         return (weights @ self.y) / weights.sum(axis=1)[:, None]
 
 
-def step_taken(solver: Any) -> Piece:
-    """What a SciPy integrator did in its last step."""
-    start, full = solver.t_old, solver.t
-    y = solver.dense_output()(start + (full - start) * NODES).T.copy()
-    y[-1] = solver.y
-    return Piece(start, full, y, full)
+class Step(NamedTuple):
+    """One step of an integrator: states y = (q, v) and their rates at both its ends."""
+
+    start: float
+    end: float
+    y0: Array
+    y1: Array
+    dy0: Array
+    dy1: Array
+
+
+def quintics(steps: Sequence[Step]) -> list[Piece]:
+    """The motion within steps: positions, speeds and accelerations at both ends make a polynomial
+    of degree five per joint, without any rates in between."""
+    if not steps:
+        return []
+    n = steps[0].y0.shape[0] // 2
+    starts, ends = (np.array([s[k] for s in steps]) for k in (0, 1))
+    y0, y1, dy0, dy1 = (np.array([s[k] for s in steps]) for k in range(2, 6))
+    h = (ends - starts)[:, None]
+    known = [
+        y0[:, :n],
+        h * y0[:, n:],
+        h**2 * dy0[:, n:],
+        y1[:, :n],
+        h * y1[:, n:],
+        h**2 * dy1[:, n:],
+    ]
+    q = np.einsum("kc,cin->ikn", _VALUES, known)
+    v = np.einsum("kc,cin->ikn", _SLOPES, known) / h[:, None]
+    # In the order that files keep: another order is summed, and rounded, in another way.
+    nodes = np.ascontiguousarray(np.concatenate([q, v], axis=-1))
+    return [
+        Piece(start, end, y, end)
+        for start, end, y in zip(starts.tolist(), ends.tolist(), nodes, strict=True)
+    ]
+
+
+def _hermite() -> tuple[Array, Array]:
+    """What q, q', q'' at 0 and at 1 contribute to q and q' at the nodes, (8, 6) each."""
+    powers = np.arange(6)
+    at_1 = [powers**0, powers, powers * (powers - 1)]
+    at_0 = [np.where(powers == k, (1, 1, 2)[k], 0) for k in range(3)]
+    coefficients = np.linalg.inv(np.array([*at_0, *at_1], dtype=float))
+    values = NODES[:, None] ** powers
+    slopes = powers * NODES[:, None] ** np.maximum(powers - 1, 0)
+    return values @ coefficients, slopes @ coefficients
+
+
+_VALUES, _SLOPES = _hermite()
 
 
 def evaluate(pieces: Sequence[Piece], t: Array) -> Array:

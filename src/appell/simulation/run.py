@@ -1,23 +1,26 @@
-"""Run: what a simulation found, its motion at any time, and its impacts."""
+"""Run: a motion of any robot, at any time, with what was found on the way."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.keep import load_arrays, picture, save_arrays
+from appell.dynamics import Dynamics
 from appell.errors import InputError, quoted, reading
+from appell.model.configuration import unit_quaternion
 from appell.model.units import Units, units_of
 from appell.robot import Robot
 from appell.simulation.impact import Impact, impact_from_json, impact_to_json
 from appell.simulation.path import Piece, evaluate
+from appell.simulation.run_file import load_arrays, save_arrays
+from appell.simulation.run_picture import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,13 +32,14 @@ _FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A simulated motion: N instants, at the integrator's steps. An impact has two, the one
-    before it and the one after, at the same time."""
+    """A motion at N instants: the integrator's steps, or the samples of a control law. An impact
+    has two, the one before it and the one after, at the same time. Parts that a run does not have
+    are empty, or None."""
 
     t: Array  # (N,) s
     q: Array  # (N, nq); quaternions have length one
     v: Array  # (N, nv)
-    tau: Array  # (N, nv) what the torque law gave
+    tau: Array  # (N, actuators) what the torque law gave, or the motors
     kinetic: Array  # (N,) J
     potential: Array  # (N,) J
     impacts: list[Impact]
@@ -43,11 +47,26 @@ class Run:
     reactions: Array  # (N, contacts) normal forces of those that last, N
     residuals: Mapping[str, float]
     stopped: str | None = None  # why it ended before its time
-    robot: Robot | None = field(default=None, repr=False)
+    robot: Dynamics | None = field(default=None, repr=False)
     pieces: Sequence[Piece] = field(default=(), repr=False)
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
     formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
     kinds: Any = field(default=(), repr=False)  # of the joints, where the run is from a file
+
+    # Of a closed robot
+    speeds: Array | None = None  # (N, joints) of all joints of the tree
+    independent: tuple[int, ...] | None = None  # those of the joints whose speeds are v
+    opening: Array | None = None  # (N,) the largest that any loop is open, m or rad
+    choices: Sequence[tuple[float, tuple[str, ...]]] = ()  # from when on which speeds integrated
+
+    # Of a control law that follows a trajectory
+    desired: Array | None = None  # (N, nq) where the joints were to be
+    desired_v: Array | None = None  # (N, nv)
+    desired_a: Array | None = None  # (N, nv)
+    commanded: Array | None = None  # (N, actuators) what the law asked for, before any limit
+    measured: Array | None = None  # (N, nq) the positions that the law saw
+    state: Array | None = None  # (N, nstate) the law's own
+    voltage: Array | None = None  # of the motors, where they have one
 
     @property
     def energy(self) -> Array:
@@ -63,18 +82,60 @@ class Run:
         first, last = self.t[0], self.t[-1]
         if not ((times >= first) & (times <= last)).all():
             raise InputError(f"run({t!r}): the run goes from {first:g} s to {last:g} s.")
-        nq = self.q.shape[1]
+        q, speeds = self._states(times.ravel())
+        v = speeds if self.independent is None else speeds[:, self.independent]
+        return q.reshape(times.shape + q.shape[1:]), v.reshape(times.shape + v.shape[1:])
+
+    def _states(self, t: Array) -> tuple[Array, Array]:
+        """Coordinates and the speeds of all joints at times (k,)."""
+        nq, speeds = self.q.shape[1], self._speeds
+        end = np.append(self.q[-1], speeds[-1])
         if not self.pieces:
-            y = np.tile(np.append(self.q[-1], self.v[-1]), (times.size, 1))
+            y = np.tile(end, (t.size, 1))
         else:
-            y = evaluate(self.pieces, times.ravel()).reshape(times.size, nq + self.v.shape[1])
-            y[times.ravel() == last] = np.append(self.q[-1], self.v[-1])
-        q = normalised(y[:, :nq], self.v.shape[1])
-        return q.reshape(*times.shape, nq), y[:, nq:].reshape(*times.shape, self.v.shape[1])
+            y = evaluate(self.pieces, t).reshape(t.size, len(end))
+            y[t == self.t[-1]] = end
+        return normalised(y[:, :nq], speeds.shape[1]), y[:, nq:]
+
+    @property
+    def _speeds(self) -> Array:
+        return self.v if self.speeds is None else self.speeds
+
+    # Following a trajectory
+
+    @property
+    def error(self) -> Array:
+        """(N, nv) desired minus actual positions; of a closed robot, its independent joints'."""
+        if self.desired is None:
+            raise InputError(
+                "this run followed no trajectory, and has no error; those of control.track have."
+            )
+        error = self.desired - self.q
+        return error if self.independent is None else error[:, self.independent]
+
+    @property
+    def max_error(self) -> float:
+        """The largest error of all joints and samples; of one joint: abs(run.error[:, j]).max()."""
+        return float(np.abs(self.error).max())
+
+    @property
+    def rms_error(self) -> float:
+        """The root of the mean square of the error over joints and samples."""
+        return float(np.sqrt(np.mean(self.error**2)))
+
+    @property
+    def final_error(self) -> float:
+        """The largest error of all joints at the end."""
+        return float(np.abs(self.error[-1]).max())
 
     def __repr__(self) -> str:
         name = self.robot.name if self.robot else "a robot"
         end = f", stopped: {self.stopped}" if self.stopped else ""
+        if self.desired is not None:
+            return (
+                f"<Tracked run of {name}: {self.t[0]:g} s to {self.t[-1]:g} s, {len(self.t)} "
+                f"samples, error at most {self.max_error:.3g}{end}>"
+            )
         return (
             f"<Run of {name}: {self.t[0]:g} s to {self.t[-1]:g} s, {len(self.t)} instants, "
             f"{len(self.impacts)} impacts{end}>"
@@ -85,6 +146,8 @@ class Run:
         holds the whole motion."""
         from appell.simulation.simulate import simulate
 
+        if self.desired is not None:
+            raise InputError("a tracked run is not resumed; call track with a later until=.")
         if self.settings is None or self.robot is None:
             raise InputError(
                 "this run was read from a file, which holds no robot and no walls; go on with "
@@ -101,32 +164,41 @@ class Run:
             "residuals": dict(self.residuals),
             "stopped": self.stopped,
             "formulation": self.formulation,
-            "kinds": [j.kind for j in self.robot.model.joints] if self.robot else self.kinds,
+            "kinds": self.robot.joint_kinds if self.robot else self.kinds,
+            "independent": self.independent,
+            "choices": list(self.choices),
         }
-        width = self.q.shape[1] + self.v.shape[1]
+        width = self.q.shape[1] + self._speeds.shape[1]
         arrays = {
-            "t": self.t, "q": self.q, "v": self.v, "tau": self.tau, "kinetic": self.kinetic,
-            "potential": self.potential, "reactions": self.reactions,
+            name: getattr(self, name)
+            for name in (*_SHAPES, *_OPTIONAL)
+            if getattr(self, name, None) is not None
+        }
+        arrays |= {
             "times": np.array([(p.start, p.full, p.end) for p in self.pieces]).reshape(-1, 3),
             "nodes": np.array([p.y for p in self.pieces]).reshape(-1, 8, width),
             "facts": np.array(json.dumps(facts)),
-        }  # fmt: skip
+        }
         return save_arrays(path, arrays)
 
     def plot(self) -> Figure:
         """A Matplotlib figure: coordinates, speeds and energies over time, along the path between
         the instants too, with jumps at impacts, which are marked. Of a run that was read from a
         file, which holds no robot, the energies are those of the instants, as points."""
-        t, q, v = self._path()
+        t, q, speeds = self._path()
         times, T, U = self.t, self.kinetic, self.potential
         if self.robot is not None:
-            times, T, U = t, self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
+            tree = self.robot if self.speeds is None else Robot(self.robot.model)
+            times, T, U = t, tree.kinetic_energy(q, speeds), tree.potential_energy(q)
         energies = {"kinetic": T, "potential": U, "total": T + U}
         marks = [impact.time for impact in self.impacts[:100]]
-        return picture((t, q, v), (times, energies), (self._units,) * 2, marks)
+        shown = range(speeds.shape[1]) if self.independent is None else self.independent
+        units = self._units, [self._units[k] for k in shown]
+        return picture((t, q, speeds[:, shown]), (times, energies), units, marks)
 
     def _path(self) -> tuple[Array, Array, Array]:
-        """The instants, and enough times between them for a smooth line."""
+        """The instants, and enough times between them for a smooth line, with the speeds of all
+        joints."""
         steps = np.diff(self.t)
         least = max(2, min(8, 40_000 // len(self.t)))
         span = self.t[-1] - self.t[0]
@@ -139,23 +211,25 @@ class Run:
         times = np.concatenate([self.t[:0], *between])
         t = np.concatenate([self.t, times])
         order = np.argsort(t, kind="stable")  # of an impact's two instants, before comes first
-        q, v = (np.concatenate(x)[order] for x in zip((self.q, self.v), self(times), strict=True))
-        return t[order], q, v
+        rows = zip((self.q, self._speeds), self._states(times), strict=True)
+        q, speeds = (np.concatenate(x)[order] for x in rows)
+        return t[order], q, speeds
 
     @property
     def _units(self) -> tuple[Units, ...]:
-        kinds = [joint.kind for joint in self.robot.model.joints] if self.robot else self.kinds
-        return units_of(kinds, self.v.shape[1])
+        kinds = self.robot.joint_kinds if self.robot else self.kinds
+        return units_of(kinds, self._speeds.shape[1])
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """A run that :meth:`Run.save` wrote. Files that are damaged, or unpack to far more than their
     size, are refused."""
     with reading(path, _EXPECTED):
-        data = load_arrays(path, (*_SHAPES, "facts"), _EXPECTED)
+        data = load_arrays(path, (*_SHAPES, "facts"), _EXPECTED, _OPTIONAL)
     try:
         facts = json.loads(str(data.pop("facts").astype(str).reshape(())))
-        _refuse_shapes(data, len(facts["contacts"]))
+        independent = facts.get("independent")  # older files have none, and no choices
+        _refuse_shapes(data, len(facts["contacts"]), independent)
         times, nodes = data.pop("times"), data.pop("nodes")
         return Run(
             **data,
@@ -165,6 +239,8 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             stopped=None if facts["stopped"] is None else str(facts["stopped"]),
             formulation=facts.get("formulation"),  # older files have none
             kinds=tuple(str(kind) for kind in facts.get("kinds", ())),
+            independent=None if independent is None else tuple(map(int, independent)),
+            choices=[(float(t), tuple(map(str, x))) for t, x in facts.get("choices", ())],
             pieces=[
                 Piece(start, full, y, end)
                 for (start, full, end), y in zip(times, nodes, strict=True)
@@ -178,38 +254,67 @@ def load_run(path: str | os.PathLike[str]) -> Run:
 
 _EXPECTED = "a file that run.save wrote"
 _SHAPES = {
-    "t": "N", "q": "N nq", "v": "N nv", "tau": "N nv", "kinetic": "N", "potential": "N",
+    "t": "N", "q": "N nq", "v": "N nv", "tau": "N actuators", "kinetic": "N", "potential": "N",
     "reactions": "N contacts", "times": "pieces 3", "nodes": "pieces 8 ny",
 }  # fmt: skip
+_OPTIONAL = {
+    "speeds": "N joints", "opening": "N", "desired": "N nq", "desired_v": "N nv",
+    "desired_a": "N nv", "commanded": "N actuators", "measured": "N nq", "state": "N nstate",
+    "voltage": "N actuators",
+}  # fmt: skip
+_MAY_DIVERGE = ("tau", "commanded", "state", "voltage")  # what a law gave, before it was stopped
 
 
-def _refuse_shapes(data: Mapping[str, Array], contacts: int) -> None:
+def _refuse_shapes(data: Mapping[str, Array], contacts: int, independent: Any) -> None:
     """Arrays that do not go together, and times that fall."""
     sizes = {"3": 3, "8": 8, "contacts": contacts}
-    for name, shape in _SHAPES.items():
-        x, letters = data[name], shape.split()
+    for name, x in data.items():
+        letters = ({**_SHAPES, **_OPTIONAL}[name]).split()
         if x.dtype != np.float64 or x.ndim != len(letters):
-            raise ValueError(f"{name} is {x.dtype} of shape {x.shape}; expected float64, {shape}")
+            raise ValueError(f"{name} is {x.dtype} of shape {x.shape}; expected float64, {letters}")
         for letter, size in zip(letters, x.shape, strict=True):
             if sizes.setdefault(letter, size) != size:
                 raise ValueError(f"{name} has {size} for {letter}, and others {sizes[letter]}")
-    if sizes["ny"] != sizes["nq"] + sizes["nv"] or not sizes["N"]:
-        raise ValueError(f"{sizes['N']} instants, and pieces of {sizes['ny']} coordinates")
-    for name in ("q", "v", "kinetic", "potential", "reactions", "times", "nodes"):
-        if not np.isfinite(data[name]).all():
+        if name not in _MAY_DIVERGE and not np.isfinite(x).all():
             raise ValueError(f"{name} holds what is not finite")
+    joints = sizes.get("joints", sizes["nv"])
+    if sizes["ny"] != sizes["nq"] + joints or not sizes["N"]:
+        raise ValueError(f"{sizes['N']} instants, and pieces of {sizes['ny']} coordinates")
+    if independent is None:
+        if "speeds" in data or sizes["actuators"] != sizes["nv"]:
+            raise ValueError("torques or speeds of a closed robot, without its independent joints")
+    elif len(independent) != sizes["nv"] or not set(independent) <= set(range(joints)):
+        raise ValueError(f"independent is {independent}, of {joints} joints")
     start, full, end = data["times"].T
     if not ((start < full) & (start <= end) & (end <= full)).all():
         raise ValueError("a piece ends before it begins")
     for name, times in (("t", data["t"]), ("times", data["times"][:, 0])):
-        if not np.isfinite(data[name]).all() or (np.diff(times) < 0).any():
+        if (np.diff(times) < 0).any():
             raise ValueError(f"{name} falls")
+
+
+def joined(before: Run, after: Run) -> Run:
+    """Two runs, of which the second goes on where the first ended, as one."""
+    if before.contacts != after.contacts:
+        raise InputError(
+            "resume: the run had other contacts; go on with the same walls, points and stops."
+        )
+    names = ("t", "q", "v", "tau", "kinetic", "potential", "reactions", "speeds", "opening")
+    parts = [(k, getattr(before, k), getattr(after, k)) for k in names]
+    arrays: dict[str, Any] = {k: np.concatenate([x, y[1:]]) for k, x, y in parts if y is not None}
+    worst = {
+        k: max(before.residuals.get(k, 0.0), after.residuals.get(k, 0.0)) for k in after.residuals
+    }
+    return replace(
+        after,
+        **arrays,
+        impacts=[*before.impacts, *after.impacts],
+        residuals=worst,
+        pieces=[*before.pieces, *after.pieces],
+        choices=[*before.choices, *after.choices[1:]],
+    )
 
 
 def normalised(q: Array, nv: int) -> Array:
     """Coordinates with the quaternion of length one, where there is one."""
-    if q.shape[-1] == nv:
-        return q
-    q = q.copy()
-    q[..., 3:7] /= np.linalg.norm(q[..., 3:7], axis=-1, keepdims=True)
-    return q
+    return q if q.shape[-1] == nv else unit_quaternion(q)

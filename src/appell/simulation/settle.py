@@ -22,6 +22,7 @@ Array = npt.NDArray[np.floating[Any]]
 
 TOUCH = 1e-9  # m: contacts closer than this touch
 _TURNS, _STRAIGHT = 20, 1e-5  # so often directions are found anew, or until they stay
+_NOTHING = 1e-12  # m/s^2 or rad/s^2, that rounding makes of zero
 _TIGHT = 1e-9  # of the largest acceleration: gaps that open more slowly do not open
 
 
@@ -41,7 +42,7 @@ def settle(
     holder: Holder, t: float, q: Array, v: Array, let_go: LetGo
 ) -> tuple[Array, Array, Modes]:
     """The modes that begin, and the state with what rests at rest and out of the walls."""
-    c = holder.contacts.at(q, v) if len(holder.contacts) else None
+    c = holder.at(q, v) if len(holder.contacts) else None
     touching = np.flatnonzero(c.gap <= TOUCH) if c is not None else NONE
     if c is None or not len(touching):
         if not holder.dry.any():
@@ -51,11 +52,11 @@ def settle(
         slowest = np.maximum(holder.slowest(c, touching, t, q, v), STILL)
         rests, slow = c.rate[touching] <= slowest, float(slowest.max())
         near, leaving = touching[rests], touching[~rests]
-    begin = _beginning(holder, c, v, near, slow)
-    M = holder.mass_matrix(q)
+    begin = _beginning(holder, c, q, v, near, slow)
+    M = holder.mechanics.mass_matrix(q)
     q, v, left = _brought_to_rest(holder, c, M, q, v, begin)
     if len(near):
-        c = holder.contacts.at(q, v)
+        c = holder.at(q, v)
     modes = _held(holder, c, M, t, q, v, begin, let_go, leaving)
     if c is not None:
         modes = _shared(holder, c, t, q, v, begin, modes) or modes
@@ -103,12 +104,19 @@ def _shared(
     return sticks if (holder.margins(t, q, v, sticks) >= 0).all() else None
 
 
-def _beginning(holder: Holder, c: State | None, v: Array, near: Indices, slow: float) -> _Beginning:
+def _beginning(
+    holder: Holder, c: State | None, q: Array, v: Array, near: Indices, slow: float
+) -> _Beginning:
+    speeds = holder.mechanics.speeds(q, v)
     dry = [int(j) for j in np.flatnonzero(holder.dry)]
-    at_rest = [j for j in dry if abs(v[j]) <= slow]
-    signs = np.zeros(len(v))
+    at_rest = [j for j in dry if abs(speeds[j]) <= slow]
+    if holder.mechanics.restores:  # loops stop those that the ones at rest determine
+        rows = holder.mechanics.rows(q).T
+        some = _independent(rows, at_rest)
+        at_rest = [j for j in dry if j in at_rest or _independent(rows, [*some, j]) == some]
+    signs = np.zeros(len(speeds))
     moving = [j for j in dry if j not in at_rest]
-    signs[moving] = np.sign(v[moving])
+    signs[moving] = np.sign(speeds[moving])
     begin = _Beginning(near, [], {}, at_rest, signs)
     for k in map(int, near):
         if c is None or not holder.mu[k] > 0 or holder.contacts.of_point[k] < 0:
@@ -126,12 +134,12 @@ def _brought_to_rest(
 ) -> tuple[Array, Array, float]:
     """The state with the rates of near contacts, slow slides and slow joints zero, and gaps not
     negative; and the largest speed that is left, where contacts almost repeat each other."""
-    rows: list[Array] = [np.eye(len(v))[begin.at_rest]]
+    rows: list[Array] = [holder.mechanics.rows(q)[begin.at_rest]]
     if c is not None and len(begin.near):
         J, inside = c.J[begin.near], np.minimum(c.gap[begin.near], 0.0)
         if inside.any():
             small = least_change(M, J, -inside)
-            q = q + holder.motion(q, small, np.zeros_like(v))[0]
+            q = q + holder.mechanics.displacement(q, small)
         rows.append(J)
         rows += [begin.across[k][1] for k in begin.rubbing if k not in begin.whither]
     R = np.vstack(rows)
@@ -166,7 +174,7 @@ def _held(
     U = np.linalg.solve(L, J.T)
     rubs: _Rubbing | None = None
     if begin.rubbing or begin.at_rest:
-        rubs = _Rubbing(holder, c, L, J, a, wanted, begin, let_go)
+        rubs = _Rubbing(holder, c, (q, v), L, J, a, wanted, begin, let_go)
         p, spare = rubs.normal, rubs.spare
     else:
         x, p = least(U, wanted)
@@ -201,6 +209,7 @@ class _Rubbing:
         self,
         holder: Holder,
         c: State | None,
+        state: tuple[Array, Array],
         L: Array,
         J: Array,
         a: Array,
@@ -221,13 +230,16 @@ class _Rubbing:
             which = tuple(range(at, at + len(R)))
             self.units.append(Friction(which, normal, float(holder.mu[k]), sliding=sliding))
             at += len(R)
+        joints = holder.mechanics.rows(state[0])
+        accelerations = joints @ a + holder.mechanics.drift(*state)
         for j in begin.at_rest:
-            rows.append(np.eye(len(a))[[j]])
-            free.append(a[[j]])
+            rows.append(joints[[j]])
+            free.append(accelerations[[j]])
             self.units.append(Friction((at,), None, bound=float(holder.dry[j])))
             at += 1
         U = np.linalg.solve(L, np.vstack(rows).T)
         W, w = U.T @ U, np.concatenate(free)
+        w[np.abs(w) < _NOTHING] = 0.0  # where rows repeat others, rounding could contradict itself
         self.small = _TIGHT * np.abs(w).max(initial=0.0) + 1e-12
         self.p, self.y = with_friction(W, w, range(len(J)), self.units, np.zeros(at))
         self.normal, self.spare = self.p[: len(J)], self.y[: len(J)]

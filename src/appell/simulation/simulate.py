@@ -14,24 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.closed import ClosedRobot
-from appell.constraints.simulate import longest_step
+from appell.dynamics import Dynamics
 from appell.errors import InputError, interrupted
-from appell.recipe import formulation_named, quantity_named
-from appell.robot import Robot
+from appell.maths.tableau import Tableau
+from appell.model.configuration import normalise
 from appell.simulation.contact import Choice, find_contacts
 from appell.simulation.events import Degenerate
 from appell.simulation.flight import Flight, Options, Stopped
 from appell.simulation.impact import LAWS
+from appell.simulation.mechanics import mechanics_of
 from appell.simulation.run import Run
+from appell.simulation.stepper import EXPLICIT, IMPLICIT, SMALLEST_RTOL, tableau
 from appell.simulation.torques import breakpoints_of, torque_law
 from appell.walls import Wall, check_mu, check_restitution
 
-METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF")
+_LONGEST = 0.01  # s: every integrator looks at a torque law at least once in it
 
 
 def simulate(
-    robot: Robot,
+    robot: Dynamics,
     q0: npt.ArrayLike | None = None,
     v0: npt.ArrayLike | None = None,
     *,
@@ -46,20 +47,22 @@ def simulate(
     stops: bool = True,
     friction: bool = False,
     formulation: str | None = None,
-    method: str = "DOP853",
+    method: str | Tableau = "DOP853",
     rtol: float = 3e-13,
     atol: float = 1e-13,
     max_step: float | None = None,
     breakpoints: Sequence[float] = (),
     max_impacts: int = 10_000,
     max_steps: int = 100_000,
+    singular: float = 1e-4,
     progress: bool = False,
     resume: Run | None = None,
 ) -> Run:
     """Move a robot from q0, v0 at time 0 (at rest without v0) until a time, in s.
 
-    ``torque`` is an array (nv,), or a law (t, q, v) -> tau; none without it. ``friction`` adds that
-    of the joints.
+    ``torque`` is an array (nv,), of a closed robot (actuators,), or a law (t, q, v) -> tau; none
+    without it. ``friction`` adds that of the joints: viscous, and dry friction that holds what is
+    at rest.
 
     ``walls`` (:mod:`appell.walls`) stop the robot's points: those of ``points`` (see
     :func:`appell.simulation.contact.contact_points`), and ``stops`` its joints at their limits. An
@@ -72,69 +75,65 @@ def simulate(
     that impacts and contacts take with them; without it, the ones that are fastest for the robot.
     All give the same motion but for rounding. A run that is resumed keeps its own.
 
-    ``method`` is one of SciPy's integrators, DOP853, RK45, RK23, or Radau and BDF for stiff
-    systems, with tolerances ``rtol`` and ``atol``. No step is longer than ``max_step``, in s, nor
-    than a joint takes for half a turn. An integrator sees a torque law only where it evaluates it:
-    with a law given as a function ``max_step`` is 0.01 s, so that whatever lasts 10 ms is seen.
-    ``breakpoints`` are times at which the law jumps; trajectories know theirs, and a law may have
-    them as an attribute of that name. Integration begins anew there, with the law's values of
-    either side.
+    ``method`` is DOP853, RK45 or RK23, a :class:`~appell.simulation.Tableau` of one's own, or
+    SciPy's Radau or BDF for stiff systems, with tolerances ``rtol`` and ``atol``. RK4, and a
+    tableau without an estimate of its error, takes steps of ``max_step`` throughout. No step is
+    longer than ``max_step``, in s, nor than a joint takes for half a turn. An integrator sees a
+    torque law only where it evaluates it: with a law given as a function ``max_step`` is 0.01 s, so
+    that whatever lasts 10 ms is seen. ``breakpoints`` are times at which the law jumps;
+    trajectories know theirs, and a law may have them as an attribute of that name. Integration
+    begins anew there, with the law's values of either side.
 
     More than ``max_impacts`` within a second of motion, or ``max_steps`` in all, stop the run. One
     that stops early, or is interrupted from the keyboard, keeps its data and says why in
     ``stopped``; ``resume`` carries it on.
 
-    A closed robot moves as by its own ``simulate``, and gives that run: it ends where a joint
-    reaches its limit, unless ``stops`` is False. Walls and impacts are not supported for closed
-    robots, and options about them are refused.
+    A closed robot moves in its independent speeds; where these degenerate, others take their place
+    (``run.choices``). Its run ends where the margin of the loops (``robot.margins``) falls to
+    ``singular``: there errors of the integrator, 1e-12, grow to 1e-8 in the dependent speeds, and
+    where the margin is zero motion may branch.
     """
-    if not isinstance(robot, Robot):
+    if not isinstance(robot, Dynamics):
         raise InputError(f"simulate({robot!r}): expected a Robot; appell.load gives one.")
-    if isinstance(robot, ClosedRobot):
-        _refuse_for_closed(
-            robot, walls=walls in ((), []), restitution=restitution == 1.0, mu=mu == 0.0,
-            law=law == "newton", gap=gap == 1e-6, points=points is None, method=method == "DOP853",
-            max_impacts=max_impacts == 10_000, resume=resume is None,
-            formulation=formulation is None, breakpoints=not breakpoints_of(torque, breakpoints),
-        )  # fmt: skip
-        with _bar(progress, 0.0, _time(until, 0.0)) as show:
-            moved: Run = robot.simulate(
-                () if q0 is None else q0, v0, until=until, torque=torque, stops=stops,
-                friction=friction, rtol=rtol, atol=atol, max_steps=max_steps,
-                max_step=max_step, show=lambda t: show(t, 0),
-            )  # fmt: skip
-        return moved
     if resume is not None and not isinstance(resume, Run):
         raise InputError(f"simulate: resume = {resume!r}; expected a Run to carry on.")
     start = 0.0 if resume is None else float(resume.t[-1])
     until = _time(until, start)
-    q, v = _start(robot, q0, v0, resume)
+    q, v, choices = _start(robot, q0, v0, resume)
     check_restitution("restitution", restitution)
     check_mu("mu", mu)
     if restitution is None or mu is None:
         raise InputError(f"restitution = {restitution!r}, mu = {mu!r}: expected numbers.")
     _one_of("law", law, LAWS)
-    _one_of("method", method, METHODS)
-    positive = {"gap": gap, "rtol": rtol, "atol": atol}
-    longest = longest_step(max_step, torque)
+    positive = {"gap": gap, "rtol": rtol, "atol": atol, "singular": singular}
+    longest = (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
     for name, value in {**positive, "max_step": longest}.items():
         _positive(name, value)
+    _refuse_method(method, rtol, longest)
     for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise InputError(f"{name} = {most!r}; expected a whole number, at least 1.")
     if formulation is None and resume is not None:
         formulation = resume.formulation
-    which = _formulation(robot, formulation)
-    contacts = find_contacts(robot.model, walls, points, stops)
+    mechanics = mechanics_of(robot, formulation, float(singular))
+    contacts = find_contacts(robot, walls, points, stops)
     options = Options(
         restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
         mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),
         law=law, gap=float(gap), friction=bool(friction), method=method, rtol=float(rtol),
         atol=float(atol), max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
-        breakpoints=breakpoints_of(torque, breakpoints), formulation=which,
+        breakpoints=breakpoints_of(torque, breakpoints),
     )  # fmt: skip
-    flight = Flight(robot, contacts, torque_law(torque, robot.nv), options, resume)
-    flight.begin(start, q, v)
+    if mechanics.restores and method == "BDF":
+        raise InputError(
+            f"method = 'BDF': '{robot.name}' is put back on its loops after each step, and BDF "
+            "would lose what it knows of the steps before; Radau suits stiff closed robots."
+        )
+    if torque is not None and not mechanics.actuators:
+        raise InputError(f"'{robot.name}' has no actuators; leave out torque.")
+    torques = torque_law(torque, mechanics.actuators)
+    flight = Flight(mechanics, contacts, torques, options, resume)
+    flight.begin(start, q, v, choices)
     stopped = None
     try:
         with _bar(progress, start, until) as show:
@@ -150,37 +149,29 @@ def simulate(
         "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,
         "points": points, "stops": stops, "friction": friction, "method": method,
         "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress, **positive,
-        "max_step": max_step, "breakpoints": breakpoints, "formulation": which,
+        "max_step": max_step, "breakpoints": breakpoints, "formulation": mechanics.formulation,
     }  # fmt: skip
     return flight.run(stopped, settings)
 
 
-def _formulation(robot: Robot, name: str | None) -> str:
-    """The one that is asked for, if the robot can move by it, or else the fastest."""
-    known = quantity_named("motion").formulations
-    if name is not None and (not isinstance(name, str) or name not in known):
-        raise InputError(f"formulation = {name!r}; expected one of {', '.join(known)}.")
-    if name == "articulated_body" and robot.model.mimics:
-        others = ", ".join(x for x in known if x != name)
+def _refuse_method(method: Any, rtol: float, longest: float) -> None:
+    if not isinstance(method, Tableau):
+        _one_of("method", method, (*EXPLICIT, *IMPLICIT))
+    if rtol < SMALLEST_RTOL:
         raise InputError(
-            f"formulation = {name!r}: joints of '{robot.name}' mimic others, which articulated "
-            f"bodies cannot; expected one of {others}."
+            f"rtol = {rtol!r}; expected {SMALLEST_RTOL:.2g} or more: float64 has no more digits."
         )
-    return formulation_named("motion", name, robot.model)
-
-
-def _refuse_for_closed(robot: Robot, **is_default: Any) -> None:
-    """Refuse options that a closed robot's run does not honour."""
-    given = [name for name, default in is_default.items() if not np.all(default)]
-    if given:
+    if method not in IMPLICIT and not tableau(method).errors and longest == np.inf:
         raise InputError(
-            f"'{robot.name}' is closed: its runs have no walls, impacts, breakpoints and "
-            f"formulations, and go by DOP853 from a start; leave out {', '.join(given)}. Its run "
-            "ends where a joint reaches its limit (stops=False ignores limits)."
+            f"method = {method!r} takes steps of one length; give it as max_step, in s."
         )
 
 
-def _start(robot: Robot, q0: Any, v0: Any, resume: Run | None) -> tuple[Any, Any]:
+def _start(
+    robot: Dynamics, q0: Any, v0: Any, resume: Run | None
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Coordinates and speeds; of a closed robot that goes on, those of all its joints and the names
+    of those that were integrated."""
     if resume is not None:
         if q0 is not None or v0 is not None:
             raise InputError("simulate: resume goes on from the run's end; leave out q0 and v0.")
@@ -189,17 +180,18 @@ def _start(robot: Robot, q0: Any, v0: Any, resume: Run | None) -> tuple[Any, Any
         raise InputError(f"simulate: q0 is missing; expected {robot.nq} coordinates.")
     q = _state("q0", q0, robot.nq, "coordinates", robot)
     v = np.zeros(robot.nv) if v0 is None else _state("v0", v0, robot.nv, "speeds", robot)
-    if robot.model.free:
+    unit = normalise(robot.model, q)
+    if not np.linalg.norm(q - unit) < 1e-3:
         length = float(np.linalg.norm(q[3:7]))
-        if not abs(length - 1) < 1e-3:
-            raise InputError(
-                f"q0: its quaternion q0[3:7] has length {length:g}; expected 1 (x, y, z, w)."
-            )
-        q[3:7] /= length
-    return q, v
+        raise InputError(
+            f"q0: its quaternion q0[3:7] has length {length:g}; expected 1 (x, y, z, w)."
+        )
+    if resume is not None and resume.speeds is not None:
+        return unit, np.array(resume.speeds[-1]), resume.choices[-1][1]
+    return unit, v, ()
 
 
-def _state(name: str, given: Any, n: int, what: str, robot: Robot) -> Any:
+def _state(name: str, given: Any, n: int, what: str, robot: Dynamics) -> Any:
     try:
         x = np.array(given, dtype=float)
     except (TypeError, ValueError):

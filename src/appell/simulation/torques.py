@@ -79,7 +79,7 @@ def _checked(tau: Any, nv: int, problem: type[Exception], what: str) -> Array:
             raise TypeError
         x = np.array(tau, dtype=float)
     except (TypeError, ValueError):
-        raise problem(f"{what} gave {tau!r}; expected {nv} numbers.") from None
+        raise problem(f"{what} = {tau!r}; expected {nv} numbers.") from None
     if x.shape != (nv,):
         raise problem(f"{what} has shape {x.shape}; expected ({nv},).")
     if not np.isfinite(x).all():

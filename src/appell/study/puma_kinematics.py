@@ -61,7 +61,7 @@ def arm(model: Model) -> Arm:
         (a2, _, d3), (a3, y, _) = bodies[2].s0, bodies[3].s0
         offsets = (ZERO, ZERO, Vector(a2, 0, d3), Vector(a3, y, 0), ZERO, ZERO)
         wanted = [(i - 1, _TWISTS[i], offsets[i], 1, 0) for i in range(6)]
-        built = [(b.parent, b.R0, b.s0, b.ratio, b.shift) for b in bodies if b.revolute]
+        built = [(b.parent, b.R0, b.s0, b.ratio, b.shift) for b in bodies if b.joint.screw.periodic]
         if built == wanted and tool == Frame(tool.name, 5, _TWISTS[0], ZERO):
             return Arm(a2, a3, d3, -y)
     raise InputError(

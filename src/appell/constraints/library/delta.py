@@ -24,7 +24,6 @@ from appell.constraints.way import Place
 from appell.errors import InputError
 from appell.model.build import assemble
 from appell.model.inertia import NOTHING, Inertia
-from appell.model.model import Kind
 from appell.robot import Robot
 
 _ANGLES = (0.0, 2 * pi / 3, 4 * pi / 3)
@@ -56,7 +55,7 @@ def delta(
     ways, hinges, loops = [(1, 0, 0), (0, 1, 0), (0, 0, 1)], [], []
     chain = ["ground", *carriers, "platform"]
     for k, name in enumerate(("x", "y", "z", "roll", "pitch", "yaw")):
-        kind: Kind = "prismatic" if k < 3 else "revolute"
+        kind = "prismatic" if k < 3 else "revolute"
         hinges.append(hinge(name, chain[k], chain[k + 1], axis=ways[k % 3], kind=kind))
     for k, angle in enumerate(_ANGLES, start=1):
         R = about_z(angle)

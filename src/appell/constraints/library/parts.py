@@ -14,7 +14,7 @@ from appell.errors import InputError, ModelError
 from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge
 from appell.model.inertia import Inertia
-from appell.model.model import Joint, Kind
+from appell.model.model import Joint
 from appell.robot import Robot
 
 Array = npt.NDArray[np.float64]
@@ -70,7 +70,7 @@ def hinge(
     child: str,
     at: Any = (0.0, 0.0, 0.0),
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0),
-    kind: Kind = "revolute",
+    kind: str = "revolute",
     rotation: Array | None = None,
 ) -> Hinge:
     R = np.eye(3) if rotation is None else rotation

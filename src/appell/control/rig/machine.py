@@ -15,7 +15,9 @@ import numpy.typing as npt
 from appell.control.gains import Kind, gain
 from appell.control.rig.outputs import OUTPUTS, bits_of, refuse_names
 from appell.control.rig.protocol import MOST_JOINTS
+from appell.dynamics import Dynamics
 from appell.errors import InputError
+from appell.model.model import KINDS
 from appell.model.units import UNKNOWN, Units, units_of
 from appell.robot import Array, Robot
 
@@ -78,8 +80,8 @@ class Machine:
             )
         if self.kinds is not None and UNKNOWN in units_of(self.kinds, self.n):
             raise InputError(
-                f"Machine: kinds = {self.kinds!r}; expected 'revolute' or 'prismatic' for each of "
-                f"{self.n} joints."
+                f"Machine: kinds = {self.kinds!r}; expected {' or '.join(map(repr, KINDS))} for "
+                f"each of {self.n} joints."
             )
         refuse_names(self.outputs, self.kept)
         self._ordered("lower", "upper")
@@ -237,14 +239,25 @@ def puma560_machine() -> Machine:
     )
 
 
-def machine_for(robot: Robot) -> Machine:
+def arm_of(robot: Dynamics) -> Robot:
+    """The robot, if each of its joints is driven and measured; refused otherwise."""
+    if not isinstance(robot, Robot) or robot.actuated != robot.joint_names:
+        raise InputError(
+            f"'{robot.name}' has loops; a machine drives and measures every joint of a robot "
+            "without. control.track moves any robot."
+        )
+    return robot
+
+
+def machine_for(robot: Dynamics) -> Machine:
     """The PUMA's for a PUMA; for another arm one that fits its joints: encoders of 1000 counts
     behind gears of 100, and motors that give the joints' efforts at their speeds, all assumed."""
+    arm = arm_of(robot)
     if robot.name == "puma560":
         return puma560_machine()
     names = ("lower", "upper", "speed", "effort")
     low, high, speed, effort = (
-        np.array([getattr(joint, name) for joint in robot.model.joints], dtype=float)
+        np.array([getattr(joint, name) for joint in arm.model.joints], dtype=float)
         for name in names
     )
     for name, x in zip(names, (low, high, speed, effort), strict=True):

@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from appell.constraints.keep import load_arrays
 from appell.control.rig.outputs import OUTPUTS, Switch, switches_of
 from appell.control.trajectories import spline
 from appell.control.trajectory import Trajectory
 from appell.errors import InputError, quoted, reading
+from appell.model.model import KINDS
 from appell.model.units import units_of
 from appell.robot import Array
+from appell.simulation.run_file import load_arrays
 
 Levels = dict[str, Array]  # 1 where an output is on, by its name
 
 _TIMES = {"s": 1.0, "ms": 1e-3}
-_POSITIONS = {
-    "revolute": {"rad": 1.0, "deg": np.pi / 180},
-    "prismatic": {"m": 1.0, "mm": 1e-3},
-}
+_ANGLES = {"rad": 1.0, "deg": np.pi / 180}
+_LENGTHS = {"m": 1.0, "mm": 1e-3}
 
 
 def read_motion(
@@ -192,7 +191,8 @@ def _in_order(
     for k, text in enumerate(names):
         name, unit = _name_and_unit(text)
         place = known.get(name)
-        units = _POSITIONS[kinds[place - 1]] if place else _TIMES
+        turns = place and KINDS[kinds[place - 1]].angle
+        units = _ANGLES if turns else _LENGTHS if place else _TIMES
         if place not in missing or (unit and unit not in units) or k >= table.shape[1]:
             raise InputError(
                 f"{path}: column {quoted(text.strip())}; expected t [s] or [ms], and a column for "

@@ -1,9 +1,9 @@
 """The arm between two cycles, quickly: fixed steps, with joints that stick and brakes that hold.
 
 A joint slower than a threshold is at rest, and stays so while what holds it is within its friction
-(Karnopp 1985); the others turn against their Coulomb friction. A cycle is one step of the classical
-Runge-Kutta method. :mod:`appell.control.rubbing` locates every change exactly; it takes too long
-for a thousand cycles a second.
+(Karnopp 1985, :mod:`appell.simulation.friction`); the others turn against their Coulomb friction. A
+cycle is one step of the classical Runge-Kutta method. :mod:`appell.control.rubbing` locates every
+change exactly; it takes too long for a thousand cycles a second.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy.typing as npt
 from appell.control.compiled import Shapes, single_kernel
 from appell.control.rig.machine import Machine
 from appell.equations.driven_arm import REST, damped_arm, turning_arm
+from appell.maths.tableau import RK4, fixed_step
 from appell.model.model import Model
 from appell.robot import Array, Robot
+from appell.simulation.friction import sticking
 
 Bools = npt.NDArray[np.bool_]
 
-_STILL = np.zeros(1)
-
 
 @lru_cache(maxsize=64)
-def slope(model: Model) -> Callable[[Array, Array, Array, Array, Array, Array], Array]:
+def slope(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
     n = model.nv
-    inputs: Shapes = {"y": (2 * n,), "h": (1,), "k": (2 * n,)}
+    inputs: Shapes = {"y": (2 * n,)}
     inputs |= dict.fromkeys(("push", "damping", "free"), (n,))
     return single_kernel(damped_arm, inputs, 3 * n, model)
 
@@ -47,7 +47,7 @@ class Arm:
         self.n, self.machine = robot.nv, machine
         self.y: Array = np.concatenate([q, np.zeros(robot.nv)])
         self.slope, self.smooth = slope(robot.model), smooth_period(robot.model)
-        self.none, self.all = np.zeros(2 * robot.nv), np.ones(robot.nv)
+        self.none, self.all = np.zeros(robot.nv), np.ones(robot.nv)
         self.viscous, self.coulomb, self.brake = (
             np.asarray(x, dtype=float) for x in (machine.viscous, machine.coulomb, machine.brake)
         )
@@ -94,6 +94,8 @@ class Arm:
         dry = self.coulomb + self.brake if braked else self.coulomb
         for _ in range(2 * self.n):
             way, free = self.settle(tau, dry)
+            if not free.any():  # nothing moves, and nothing will
+                return
             h -= self.step(tau - dry * way, damping, way, free, dry, h)
             if h <= 0:
                 return
@@ -102,16 +104,17 @@ class Arm:
         self, push: Array, damping: Array, way: Array, free: Array, dry: Array, h: float
     ) -> float:
         """Runge-Kutta over h, or until a joint comes to rest. How long that was."""
-        n, y, forces = self.n, self.y, (push, damping, free)
-        k1 = self.slope(y, _STILL, self.none, *forces)[: 2 * n]
-        stops = turned(self.v, self.v + h * k1[n:], dry)  # if the force stays
+        n = self.n
+
+        def rate(t: float, y: list[Array]) -> list[Array]:
+            return [self.slope(y[0], push, damping, free)[: 2 * n]]
+
+        first = rate(0.0, [self.y])
+        a = first[0][n:]
+        stops = turned(self.v, self.v + h * a, dry)  # if the force stays
         if stops is not None:
-            h = float(np.min(-self.v[stops] / k1[n:][stops]))
-        half, whole = np.array([h / 2]), np.array([h])
-        k2 = self.slope(y, half, k1, *forces)[: 2 * n]
-        k3 = self.slope(y, half, k2, *forces)[: 2 * n]
-        k4 = self.slope(y, whole, k3, *forces)[: 2 * n]
-        self.y = y + (h / 6) * (k1 + 2 * (k2 + k3) + k4)
+            h = float(np.min(-self.v[stops] / a[stops]))
+        (self.y,) = fixed_step(RK4, rate, [self.y], h, first)
         rests = turned(way, self.v, dry)
         if rests is not None:  # friction stops a joint, and never turns it
             self.v[rests] = 0.0
@@ -136,18 +139,13 @@ class Arm:
         if rests is None or not rests.any():
             return np.sign(self.v), self.all
         self.y = np.concatenate([self.q, np.where(rests, 0.0, self.v)])
-        way: Array = np.sign(self.v)
-        undamped = self.none[: self.n]
-        for _ in range(self.n):
-            free = np.where(rests, 0.0, 1.0)
-            made = self.slope(self.y, _STILL, self.none, tau - dry * way, undamped, free)
-            held = made[2 * self.n :]
-            over = np.where(rests, np.abs(held) - dry, -1.0)
-            if not (over > 0).any():
-                break
-            joint = int(np.argmax(over))
-            rests[joint], way[joint] = False, np.sign(held[joint])
-        return way, np.where(rests, 0.0, 1.0)
+
+        def motion(way: Array, stuck: Bools) -> tuple[Array, Array]:
+            made = self.slope(self.y, tau - dry * way, self.none, np.where(stuck, 0.0, 1.0))
+            return made[self.n : 2 * self.n], made[2 * self.n :]
+
+        way, stuck = sticking(motion, np.sign(self.v), rests, dry)
+        return way, np.where(stuck, 0.0, 1.0)
 
 
 def turned(before: Array, v: Array, dry: Array) -> Bools | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from appell.control.law import Law
 from appell.control.rig.faults import OWN, Fault, refuse_joints, refuse_simulated
-from appell.control.rig.machine import Machine, machine_for
+from appell.control.rig.machine import Machine, arm_of, machine_for
 from appell.control.rig.mission import Follow, Mission, refuse_mission
 from appell.control.rig.protocol import Hardware, Order
 from appell.control.rig.safety import Limits
@@ -84,13 +84,14 @@ def setup(
     """What ``run`` is given, checked. A trajectory may be a mission, too."""
     if not isinstance(law, Law):
         raise InputError(f"rig: law = {law!r}; expected one such as TrackingIntegral(robot).")
+    arm = arm_of(law.robot)
     if channel is None:
         channel = "lockstep" if hardware is None else "own"
     elif channel not in CHANNELS:
         raise InputError(f"rig: channel = {channel!r}; expected one of {', '.join(CHANNELS)}.")
     _refuse(machine, hardware, robot, log, faults, limits, tool, seed)
-    kinds = tuple(joint.kind for joint in law.robot.model.joints)
-    machine = replace(machine or machine_for(law.robot), kinds=kinds)
+    kinds = arm.joint_kinds
+    machine = replace(machine or machine_for(arm), kinds=kinds)
     refuse_joints(faults, machine.n)
     if hardware is not None:
         refuse_simulated(faults, OWN if channel != "lockstep" else ("disk full",))
@@ -116,7 +117,7 @@ def setup(
         law,
         mission,
         machine,
-        robot or law.robot,
+        robot or arm,
         wakes,
         channel,
         hardware,

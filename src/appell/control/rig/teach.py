@@ -26,9 +26,9 @@ from appell.control.rig.running import Running
 from appell.control.rig.serve import summary
 from appell.control.rig.setup import Setup
 from appell.control.rig.signals import reason_of, terminable
+from appell.dynamics import Array, Dynamics
 from appell.errors import InputError
 from appell.model.units import joined
-from appell.robot import Array, Robot
 
 Tell = Callable[[InputError], None]  # what made no sense, and why
 
@@ -36,9 +36,9 @@ _ARRIVED, _PATIENCE = 0.01, 5.0  # rad, s
 _LOOSE = 3.0  # 1/s of a joint's inertia: what damps an arm that is led
 
 
-def yielding(robot: Robot) -> PDGravity:
+def yielding(robot: Dynamics) -> PDGravity:
     """A law that bears the arm's weight and damps it, and wants it nowhere."""
-    inertia = np.diagonal(robot.mass_matrix(np.zeros(robot.nq)))
+    inertia = np.diagonal(robot.mass_matrix(robot.neutral()))
     return PDGravity(robot, kp=0.0, kv=_LOOSE * inertia)
 
 

@@ -1,23 +1,17 @@
-"""What is kept of a simulated motion: arrays in a file, and a picture."""
+"""Runs in files: the arrays of a run in an .npz file, written and read back with care."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
 
 from appell.errors import AppellError, InputError, quoted
-from appell.model.units import Units, joined
-from appell.robot import Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Path:
@@ -32,20 +26,6 @@ def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Path
     except OSError as problem:
         raise InputError(f"run.save: {target} cannot be written ({problem}).") from problem
     return target
-
-
-def smooth(t: Array, q: Array, rates: Array, *others: Array) -> tuple[Array, ...]:
-    """Times, eight or more to each step from one instant to the next; coordinates there, by the
-    cubics that have the rates of the instants; and other values, by splines."""
-    if len(t) < 2:
-        return t, q, *others
-    from scipy.interpolate import CubicHermiteSpline, CubicSpline
-
-    parts = np.maximum(8, np.ceil(1000 * np.diff(t) / (t[-1] - t[0]))).astype(int)
-    steps = zip(t, t[1:], parts, strict=False)
-    times = np.concatenate([*(np.linspace(a, b, n, endpoint=False) for a, b, n in steps), t[-1:]])
-    splines = (CubicHermiteSpline(t, q, rates), *(CubicSpline(t, x) for x in others))
-    return times, *(spline(times) for spline in splines)
 
 
 # Files that come from elsewhere may be small and unpack to much more than memory holds. Motions of
@@ -93,38 +73,3 @@ def _array(archive: ZipFile, info: Any) -> Any:
             raise ValueError(f"{info.filename} does not hold what its head says")
         data = np.frombuffer(bytearray(file.read()), kind, prod(shape))
     return data.reshape(shape, order="F" if by_columns else "C")
-
-
-def picture(
-    path: tuple[Array, Array, Array],
-    energies: tuple[Array, Mapping[str, Array]],
-    units: tuple[Sequence[Units], Sequence[Units]],
-    marks: Iterable[float] = (),
-) -> Figure:
-    """A Matplotlib figure with three panels: q and v over t along the ``path`` (t, q, v), and
-    energies over their own times, as points where these are not the path's. ``units`` are those
-    of the tree's joints and of the joints whose speeds v has; ``marks`` are thin lines."""
-    if find_spec("matplotlib") is None:
-        raise AppellError("run.plot needs Matplotlib: pip install 'appell[show]'.")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 7.2), layout="constrained")
-    panels = figure.subplots(3, 1, sharex=True)
-    t, q, v = path
-    panels[0].plot(t, q, lw=1)
-    panels[1].plot(t, v, lw=1)
-    times, values = energies
-    style: dict[str, Any] = {"lw": 1} if times is t else {"ls": "", "marker": ".", "ms": 2}
-    for name, energy in values.items():
-        panels[2].plot(times, energy, label=name, **style)
-    panels[2].legend(frameon=False)
-    positions = [u.position for u in units[0]]
-    if q.shape[1] > len(positions):
-        positions[3:6] = ["1"]  # a quaternion
-    labels = f"q, {joined(positions)}", f"v, {joined(u.speed for u in units[1])}", "energy, J"
-    for axes, label in zip(panels, labels, strict=True):
-        axes.set_ylabel(label)
-        for mark in marks:
-            axes.axvline(mark, color="0.7", lw=0.5, zorder=0)
-    panels[2].set_xlabel("time, s")
-    return figure

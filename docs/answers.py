@@ -1,0 +1,119 @@
+"""Write docs/answers.md, what each kind of robot answers, by asking one of each: ``make pictures``.
+
+python docs/answers.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import appell
+from appell.errors import AppellError
+
+ROBOTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "tree": ("two_link", {}),
+    "free tree": ("free_chain", {"n": 1}),
+    "closed": ("four_bar", {}),
+    "wheels": ("rolling_disc", {}),
+    "spherical": ("agile_wrist", {}),
+}
+
+HEAD = """# What answers what
+
+One robot of each kind was asked; where it refuses, the reason is below. Written by
+`python docs/answers.py`.
+
+"""
+
+
+def questions() -> dict[str, Callable[[Any], Any]]:
+    """What is asked of a robot, by the name that the table shows."""
+
+    def state(robot: Any) -> tuple[Any, Any, Any]:
+        q, v, a = robot.states_to_check(1, np.random.default_rng(0))
+        return q[0], 0.1 * v[0], a[0]
+
+    def tau(robot: Any) -> list[Any]:
+        d = robot.system.size("d")
+        return [np.zeros(d)] if d else []
+
+    def quantity(name: str, n: int) -> Callable[[Any], Any]:
+        return lambda robot: getattr(robot, name)(*state(robot)[:n])
+
+    def law(robot: Any) -> Any:
+        return appell.control.ComputedTorque(robot, kp=100, kv=20)
+
+    asked: dict[str, Callable[[Any], Any]] = {
+        name: quantity(name, n)
+        for name, n in {
+            "inverse_dynamics": 3, "mass_matrix": 1, "coriolis_matrix": 2, "gravity": 1, "bias": 2,
+            "regressor": 3, "kinetic_energy": 2, "potential_energy": 1, "gibbs_function": 3,
+        }.items()
+    }  # fmt: skip
+    asked["forward_dynamics"] = lambda r: r.forward_dynamics(*state(r)[:2], *tau(r))
+    asked["forward_kinematics"] = lambda r: r.forward_kinematics(state(r)[0], r.link_names[-1])
+    asked["jacobian"] = lambda r: r.jacobian(state(r)[0], r.link_names[-1])
+    asked["inverse_dynamics_derivatives"] = quantity("inverse_dynamics_derivatives", 3)
+    asked["forward_dynamics_derivatives"] = lambda r: r.forward_dynamics_derivatives(
+        *state(r)[:2], *tau(r)
+    )
+    asked["kernel(formulation=)"] = lambda r: [
+        r.kernel("generalised_forces", formulation=x)
+        for x in r.system.quantities["generalised_forces"].formulations
+    ]
+    asked["kernel(parameters=)"] = lambda r: r.kernel("mass_matrix", parameters="mass")
+    asked["kernel(wrt=)"] = lambda r: r.kernel("potential_energy", wrt="q")
+    asked["equation"] = lambda r: r.equation("mass_matrix")(state(r)[0].tolist())
+    asked["operations"] = lambda r: r.operations("generalised_forces")
+    asked["neutral, random"] = lambda r: (r.neutral(), r.random(0))
+    asked["integrate"] = lambda r: r.integrate(state(r)[0], np.full(r.nv, 1e-3))
+    asked["difference"] = lambda r: r.difference(
+        state(r)[0], r.integrate(state(r)[0], np.full(r.nv, 1e-3))
+    )
+    asked["with_payload"] = lambda r: r.with_payload(0.1)
+    asked["selfcheck"] = lambda r: r.selfcheck(2)
+    asked["to_urdf"] = lambda r: r.to_urdf("/dev/null/robot.urdf")
+    asked["simulate"] = lambda r: appell.simulate(r, *state(r)[:2], until=0.01, stops=False)
+    asked["simulate(walls=)"] = lambda r: appell.simulate(
+        r, *state(r)[:2], until=0.01, stops=False, walls=appell.walls.Plane((0, 0, 1), -100)
+    )
+    asked["control laws"] = law
+    asked["track"] = lambda r: appell.control.track(
+        r, law(r), appell.control.quintic(*_move(r)), until=0.02
+    )
+    return asked
+
+
+def _move(robot: Any) -> tuple[Any, Any, float]:
+    here = robot.neutral()[-robot.nv :]
+    return here, here + 0.01, 0.5
+
+
+def table() -> str:
+    """The page."""
+    robots = {kind: appell.load(name, **options) for kind, (name, options) in ROBOTS.items()}
+    lines = [f"| method | {' | '.join(f'{k}: {r.name}' for k, r in robots.items())} |"]
+    lines.append("| --- |" + " :---: |" * len(robots))
+    reasons: list[str] = []
+    for name, ask in questions().items():
+        cells = []
+        for robot in robots.values():
+            try:
+                ask(robot)
+                cells.append("yes")
+            except AppellError as problem:
+                text = f"`{name}`: {problem}"
+                if text not in reasons:
+                    reasons.append(text)
+                cells.append(f"no ({reasons.index(text) + 1})")
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    numbered = "\n".join(f"{k}. {text}" for k, text in enumerate(reasons, start=1))
+    return HEAD + "\n".join(lines) + "\n\n" + numbered + "\n"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "answers.md").write_text(table())

@@ -1,0 +1,111 @@
+"""From an equation to its kernel: identified and found, or else recorded and compiled.
+
+Only this module knows of identities, of the lock and of the cache. It is imported early and imports
+the rest late, while it holds the lock: a process that forks must not be in the middle of that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from threading import RLock
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from appell.compile.kernel import Code, Kernel
+    from appell.compile.tape import Tape
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+# No thread compiles while the process forks, so a child finds this lock, and LLVM's, free.
+_LOCK = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
+
+# Code of living kernels by its identity.
+_IN_USE: WeakValueDictionary[str, Code] = WeakValueDictionary()
+
+
+def kernel_of(
+    name: str,
+    equation: Callable[..., Any] | Tape,
+    inputs: Shapes,
+    outputs: Shapes,
+    *,
+    wrt: Sequence[str] = (),
+    along: Mapping[str, Callable[..., Any]] | None = None,
+    recorder: Callable[..., Tape] | None = None,
+    dtype: str = "float64",
+    defaults: Mapping[str, Any] | None = None,
+    doc: str = "",
+    origin: tuple[Any, ...] | None = None,
+) -> Kernel:
+    """The kernel of ``equation(*inputs)``, or of its Jacobians with respect to the inputs ``wrt``
+    (``along`` directions: see :func:`~appell.compile.record.record`).
+
+    Its code is that of a kernel in use, or was kept on disk, if the same equation was compiled
+    before: one made of Appell's own functions and of plain values. Any other equation is recorded
+    first, and has the code of the same recording.
+
+    ``recorder(equation, inputs, outputs, wrt)`` makes the tape of what is no function of scalars.
+    ``defaults`` are values of inputs that may be left out of a call; ``origin``, a function and its
+    arguments, makes the kernel again where it is unpickled.
+    """
+    with _LOCK:
+        from appell.compile.identity import Unidentified, identity
+        from appell.compile.kernel import Kernel
+        from appell.compile.native import machine
+
+        start = perf_counter()
+        job = equation, dict(inputs), dict(outputs), tuple(wrt), along, recorder
+        key = recorded = None
+        with suppress(Unidentified):
+            key = identity(dtype, machine(), job)
+        if key is None:
+            recorded = _recorded(*job)
+            key = identity(dtype, machine(), repr(recorded))
+
+        def tape() -> Tape:
+            return _recorded(*job) if recorded is None else recorded
+
+        code, cached = _code(key, tape, dtype)
+        kernel = Kernel(code, name, dtype, inputs, tape, defaults or {}, doc, origin)
+        kernel.cached, kernel.seconds_to_compile = cached, perf_counter() - start
+        return kernel
+
+
+def _recorded(
+    equation: Any, inputs: Shapes, outputs: Shapes, wrt: Any, along: Any, recorder: Any
+) -> Tape:
+    with _LOCK:
+        from appell.compile.record import record
+        from appell.compile.tape import Tape
+
+        if isinstance(equation, Tape):
+            return equation
+        if recorder is None:
+            return record(equation, inputs, outputs, wrt, along)
+        tape: Tape = recorder(equation, inputs, outputs, wrt)
+        return tape
+
+
+def _code(key: str, tape: Callable[[], Tape], dtype: str) -> tuple[Code, bool]:
+    """The code, and whether it was there before."""
+    from appell.compile import cache
+    from appell.compile.identity import is_current
+    from appell.compile.kernel import Code, compile_tape
+
+    code = None if cache.is_off() else _IN_USE.get(key)
+    if code is not None:
+        return code, True
+    kept = cache.fetch(key)
+    header, binary = kept or compile_tape(tape(), dtype)
+    if not kept and is_current():
+        cache.store(key, header, binary)
+    code = _IN_USE[key] = Code(header, binary)
+    return code, kept is not None
