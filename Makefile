@@ -13,8 +13,8 @@ CORES := -n auto --dist worksteal
 
 # One part of every layer: seconds each, and most mistakes show in one of them.
 QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.py \
-	tests/compile/test_cache.py tests/compile/test_native.py tests/robot/test_robot.py \
-	tests/constraints/test_closed.py tests/simulation/test_solvers.py tests/control/test_laws.py \
+	tests/compile/test_cache.py tests/compile/test_native.py tests/robots/test_robot.py \
+	tests/robots/closed/test_closed.py tests/simulation/test_solvers.py tests/control/test_laws.py \
 	tests/identify/test_base_parameters.py
 
 .PHONY: demo test quick machines lint bench campaign pictures docs clean

@@ -54,7 +54,7 @@ class Case:
         tau gives accelerations of the size of one, or a long chain would whip about.
         """
         from appell.equations.quantities import QUANTITIES
-        from appell.robot import Robot
+        from appell.robots.robot import Robot
 
         robot = Robot(self.model())
         random = np.random.default_rng(0)

@@ -202,7 +202,7 @@ def _control() -> Iterator[list[Job]]:
 def _identify(quick: bool) -> Iterator[list[Job]]:
     """The regressor in blocks, as a fit takes them, beside Pinocchio's in a loop; a whole fit."""
     import appell
-    from appell.identify.entries import entries as entries_of
+    from appell.identify.base.entries import entries as entries_of
 
     puma = appell.load("puma560")
     draw = np.random.default_rng(0)

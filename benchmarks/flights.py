@@ -18,7 +18,7 @@ from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
-from appell.robot import Robot
+from appell.robots.robot import Robot
 from appell.walls import Circle, Cylinder, Ellipse, Implicit, Plane, Sphere, Wall
 
 Places = Callable[[np.ndarray], np.ndarray]  # times -> (times, points, 3)

@@ -25,9 +25,10 @@ import can
 import numpy as np
 
 import appell
-from appell.control import TrackingIntegral, quintic, rig
-from appell.control.rig import Command, Machine, Order, Reading, Status
-from appell.control.rig.plant import Rig
+from appell import rig
+from appell.control import TrackingIntegral, quintic
+from appell.rig import Command, Machine, Order, Reading, Status
+from appell.rig.machine.simulated_machine import Rig
 
 SYNC = 0x080
 STATE = 0x180  # + node, from a drive: statusword, position

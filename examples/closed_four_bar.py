@@ -3,11 +3,11 @@
 import numpy as np
 
 import appell
-from appell.constraints import Loop, Place
 from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
+from appell.robots.closed import Loop, Place
 
 
 def bar(length):

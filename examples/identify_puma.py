@@ -3,8 +3,8 @@
 import numpy as np
 
 import appell
-from appell import identify
-from appell.control import ComputedTorque, TrackingIntegral, quintic, rig
+from appell import identify, rig
+from appell.control import ComputedTorque, TrackingIntegral, quintic
 
 # The arm there is: a load that the model does not know, and the rig's own friction.
 nominal = appell.load("puma560")

@@ -46,9 +46,9 @@ CHOSEN = (
     "tests/docs",
     "--deselect=tests/docs/test_docs.py::test_code_on_the_page_runs_and_gives_what_it_says"
     "[docs/counting.md]",  # counts of operations
-    "tests/constraints/test_simulation.py",
-    "tests/constraints/test_half_turns.py",
-    "tests/constraints/test_elimination.py",
+    "tests/robots/closed/test_simulation.py",
+    "tests/robots/closed/test_half_turns.py",
+    "tests/robots/closed/test_elimination.py",
     "tests/simulation/test_physics.py",
     "tests/simulation/test_impacts.py",
     "tests/simulation/test_certainty.py",

@@ -17,16 +17,17 @@ import numpy as np
 import pytest
 
 import appell
-from appell.constraints.side_file import read_side_file
-from appell.control.rig import log as logs
-from appell.control.rig import mcap, read_log
-from appell.control.rig.log import Writer, fields, message_type
-from appell.control.rig.machine import Machine, puma560_machine
-from appell.control.rig.motions import read_motion
-from appell.control.rig.safety import State
 from appell.errors import AppellError, InputError, ModelError, quoted
-from appell.identify.table import read_table
+from appell.identify.data.table import read_table
 from appell.model import urdf
+from appell.rig import read_log
+from appell.rig.controller.safety import State
+from appell.rig.log import log_file as logs
+from appell.rig.log import mcap
+from appell.rig.log.log_file import Writer, fields, message_type
+from appell.rig.log.motion_files import read_motion
+from appell.rig.machine.machine import Machine, puma560_machine
+from appell.robots.closed.side_file import read_side_file
 from appell.simulation import load_run
 from appell.study import read_scenario
 

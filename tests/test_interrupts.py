@@ -33,10 +33,10 @@ setattr(owner, method, counted)
 sys.argv = ["appell", *{arguments!r}]
 app()
 """
-SEARCHING = ("appell.identify.problem", "_Steps", "eval")
-TRACKING = ("appell.control.plant", "Plant", "advance")
+SEARCHING = ("appell.identify.excitation.problem", "_Steps", "eval")
+TRACKING = ("appell.control.tracking.plant", "Plant", "advance")
 FLYING = ("appell.simulation.flight", "Flight", "fly")
-ON_THE_RIG = ("appell.control.rig.loop", "Loop", "step")
+ON_THE_RIG = ("appell.rig.loop.control_loop", "ControlLoop", "step")
 
 
 def interrupted_command(arguments, where, call, folder):

@@ -22,7 +22,7 @@ class Appell:
         self.dtype = dtype
 
     def prepare(self, case: Case, *states: Array) -> tuple[Run, Read]:
-        from appell.robot import Robot
+        from appell.robots.robot import Robot
 
         call = partial(
             getattr(Robot(case.model()), case.quantity), *(x.astype(self.dtype) for x in states)

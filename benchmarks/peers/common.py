@@ -36,7 +36,7 @@ _TEXTBOOK = {
 def equation(case: Case, textbook: bool = False) -> Callable[..., Any]:
     """Our equation, or the textbook's, to be called with the peer's own scalars."""
     from appell.equations.quantities import QUANTITIES
-    from appell.robot import Robot
+    from appell.robots.robot import Robot
 
     robot = Robot(case.model())
     ours = robot.default_formulation(case.quantity)

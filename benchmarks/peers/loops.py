@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pinocchio
 
-from appell.constraints import Place
 from appell.model.build import as_array
 from appell.model.model import BASE, FREE
+from appell.robots.closed import Place
 
 SETTINGS = pinocchio.ProximalSettings(1e-14, 1e-8, 200)
 

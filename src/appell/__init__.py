@@ -15,10 +15,10 @@ _imported = time()  # source that is changed later is not what this process runs
 
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
-    "Robot": "appell.robot",
-    "SphericalRobot": "appell.parallel.spherical",
-    "close": "appell.constraints.close",
-    "load": "appell.library",
+    "Robot": "appell.robots.robot",
+    "SphericalRobot": "appell.robots.spherical.spherical_robot",
+    "close": "appell.robots.closed.close",
+    "load": "appell.robots.registry",
     "set_threads": "appell.compile.threads",
     "simulate": "appell.simulation.simulate",
     "AppellError": "appell.errors",
@@ -26,22 +26,32 @@ _HOMES = {
     "ModelError": "appell.errors",
 }
 
-_MODULES = ("constraints", "control", "export", "identify", "papers", "simulation", "walls")
+_MODULES = (
+    "control",
+    "export",
+    "identify",
+    "papers",
+    "rig",
+    "robots",
+    "simulation",
+    "study",
+    "walls",
+)
 
 __all__ = [
-    "AppellError", "InputError", "ModelError", "Robot", "SphericalRobot", "close", "constraints",
-    "control", "export", "identify", "load", "papers", "set_threads", "simulate", "simulation",
-    "walls",
+    "AppellError", "InputError", "ModelError", "Robot", "SphericalRobot", "close", "control",
+    "export", "identify", "load", "papers", "rig", "robots", "set_threads", "simulate",
+    "simulation", "study", "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from appell import constraints, control, export, identify, papers, simulation, walls
+    from appell import control, export, identify, papers, rig, robots, simulation, study, walls
     from appell.compile.threads import set_threads
-    from appell.constraints.close import close
     from appell.errors import AppellError, InputError, ModelError
-    from appell.library import load
-    from appell.parallel.spherical import SphericalRobot
-    from appell.robot import Robot
+    from appell.robots.closed.close import close
+    from appell.robots.registry import load
+    from appell.robots.robot import Robot
+    from appell.robots.spherical.spherical_robot import SphericalRobot
     from appell.simulation.simulate import simulate
 
 

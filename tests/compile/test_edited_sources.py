@@ -240,11 +240,11 @@ FOUND = {
     "friction": "law = appell.control.PDGravity(robot)\n"
     "friction = appell.control.Friction(coulomb=1.0)\n"
     "appell.control.track(robot, law, x, until=0.05, friction=friction)",
-    "identification": "from appell.identify.entries import entries\n"
+    "identification": "from appell.identify.base.entries import entries\n"
     "entries(robot, (0, 9), False, False)",
-    "rig": "from appell.control.rig.observer import observing, unseen\n"
+    "rig": "from appell.rig.controller.observer import observing, unseen\n"
     "observing(2), unseen(robot.model)",
-    "paper": "from appell.papers.abedloo_simulator import Simulator\n"
+    "paper": "from appell.papers.abedloo2014_simulator import Simulator\n"
     "Simulator(appell.load('agile_wrist').model)",
 }
 

@@ -12,7 +12,7 @@ from appell.compile import kernel as kernels
 from appell.compile.fuse import fused
 from appell.compile.make import kernel_of
 from appell.compile.record import record
-from appell.recipe import Recipe, recorded
+from appell.robots.recipe import Recipe, recorded
 
 
 def tape(equation, n: int = 4):

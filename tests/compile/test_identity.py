@@ -16,12 +16,12 @@ import pytest
 import appell
 from appell.compile import identity as identities
 from appell.compile.identity import Unidentified, identity, is_current
-from appell.constraints import Custom
-from appell.constraints.kernels import CLOSED_QUANTITIES as CLOSED
 from appell.equations import gibbs_lean, gibbs_tensor
 from appell.equations.quantities import QUANTITIES
 from appell.maths.vector import Vector
 from appell.model.model import Joint
+from appell.robots.closed import Custom
+from appell.robots.closed.closed_system import CLOSED_QUANTITIES as CLOSED
 from appell.walls import Plane
 
 PACKAGE = Path(appell.__file__).parent
@@ -133,7 +133,7 @@ def test_names_depend_on_every_file_of_the_source(copied, monkeypatch):
         hashes.add(source())
         path.write_bytes(text)
     assert len(hashes - {whole}) == len(list(PACKAGE.rglob("*.py")))
-    (copied / "control" / "rig" / "new.py").write_text("")
+    (copied / "rig" / "new.py").write_text("")
     assert source() not in {whole, *hashes}
 
 

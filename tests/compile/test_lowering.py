@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile import instructions, llvm
+from appell.compile import instructions
 from appell.compile.elementary import ROUTINES, routine
-from appell.compile.emitter import Emitter
+from appell.compile.emit import llvm
+from appell.compile.emit.emitter import Emitter
+from appell.compile.emit.trigonometry import two_over_pi
 from appell.compile.fuse import fused
 from appell.compile.kernel import Kernel
 from appell.compile.lower import PRIMITIVES, REALS
@@ -18,7 +20,6 @@ from appell.compile.native import fuses
 from appell.compile.plan import Plan
 from appell.compile.record import record
 from appell.compile.tape import FUSED, LEAVES, Tape, _Builder, _operations
-from appell.compile.trigonometry import two_over_pi
 from appell.export import body
 from appell.maths.scalar import sign
 from tests.export.compiled_c import same_bits

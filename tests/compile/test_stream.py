@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile import loop
+from appell.compile.emit import gufunc_loop
 from appell.compile.lower import REALS
 
 N = 10_003  # of mass matrices: more than two megabytes, and not a whole number of lanes
@@ -32,9 +32,11 @@ def test_wide_results_stream_and_narrow_ones_do_not(robot):
     double, single = REALS["float64"], REALS["float32"]
     wide, narrow = (robot.kernel(x).tape() for x in ("mass_matrix", "inverse_dynamics"))
     odd = appell.load("planar_chain", n=5).kernel("mass_matrix").tape()  # of 25 numbers
-    assert N * 36 * 8 > loop._LARGE
-    assert loop.streams(wide, double)
-    assert not any(loop.streams(*x) for x in ((wide, single), (narrow, double), (odd, double)))
+    assert N * 36 * 8 > gufunc_loop._LARGE
+    assert gufunc_loop.streams(wide, double)
+    assert not any(
+        gufunc_loop.streams(*x) for x in ((wide, single), (narrow, double), (odd, double))
+    )
 
 
 @pytest.mark.parametrize("offset", range(8))

@@ -8,7 +8,7 @@ import pytest
 import appell
 from appell.compile.record import record
 from appell.compile.tape import Tape
-from appell.recipe import Recipe, recorded
+from appell.robots.recipe import Recipe, recorded
 
 
 def tape(equation, n: int = 3) -> Tape:

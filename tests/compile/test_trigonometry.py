@@ -6,9 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from appell.compile.emit.trigonometry import FAR
 from appell.compile.kernel import Kernel
 from appell.compile.make import kernel_of
-from appell.compile.trigonometry import FAR
 from appell.maths.scalar import cos, sin
 
 LLVM_NAMES = {"float64": "double", "float32": "float"}

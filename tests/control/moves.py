@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.control.trajectories import quintic
+from appell.control.trajectories.joint_space import quintic
 from appell.model.library.planar import planar_chain
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 START = np.radians([90, 0, 90, 0, 0, 0])  # Lee 1982, section 5
 GOAL = np.radians([45, 30, 0, 45, 60, 90])

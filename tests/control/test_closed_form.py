@@ -12,7 +12,7 @@ from arms import BUILDS, PLAIN, random_positions
 
 import appell
 from appell.control import BRANCHES, closed_form, inverse_kinematics
-from appell.control.arm import has_closed_form, spherical_arm
+from appell.control.kinematics.arm import has_closed_form, spherical_arm
 from appell.equations import spherical_wrist
 
 # A few roundings of lengths of 1 m, in the worst of singular positions some hundred.

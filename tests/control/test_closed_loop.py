@@ -23,11 +23,11 @@ from appell.control import (
     TrackingIntegral,
     track,
 )
-from appell.control.gains import Kind
-from appell.control.hardware import Sensors
-from appell.control.trajectories import quintic
+from appell.control.laws.gains import Kind
+from appell.control.tracking.hardware import Sensors
+from appell.control.trajectories.joint_space import quintic
 from appell.model.library.random import random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 from appell.simulation import Run, load_run
 
 PUMA = appell.load("puma560")

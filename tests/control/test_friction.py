@@ -11,7 +11,7 @@ from moves import GOAL, LEE, START, bars
 import appell
 from appell.control import ComputedTorque, Friction, PDGravity, track
 from appell.model.library.random import random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 PUMA = appell.load("puma560")
 ARM = bars(1).with_gravity((0, 0, 0))

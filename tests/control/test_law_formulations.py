@@ -28,12 +28,12 @@ from appell.control import (
     quintic,
     track,
 )
-from appell.control.compiled import of_state
-from appell.control.gains import Kind
+from appell.control.laws.compiled import of_state
+from appell.control.laws.gains import Kind
 from appell.equations.quantities import QUANTITIES
 from appell.model.library.planar import planar_chain
 from appell.model.library.random import random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 TREE = Robot(random_tree(4, 41, branching=0.5, prismatic=0.4, rotors=True))
 ARM = bars(2)

@@ -31,12 +31,12 @@ from appell.control import (
     Tracking,
     TrackingIntegral,
 )
-from appell.control.compiled import of_state
+from appell.control.laws.compiled import of_state
 from appell.equations.feedback import clipped
 from appell.errors import InputError
 from appell.model.library.planar import planar_chain
 from appell.model.library.random import random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 TREE = Robot(random_tree(3, 41, branching=0.5, prismatic=0.4, rotors=True))
 CHAIN = bars(2)

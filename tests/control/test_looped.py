@@ -28,8 +28,8 @@ from appell.control import (
     quintic,
     track,
 )
-from appell.control.compiled import of_state
-from appell.control.rig.setup import setup
+from appell.control.laws.compiled import of_state
+from appell.rig.loop.run_setup import setup
 from appell.simulation.run import load_run
 
 ROBOTS = ["four_bar", "five_bar", "planar_3rrr", "agile_wrist"]

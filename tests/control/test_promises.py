@@ -21,7 +21,7 @@ from appell.control import (
     TrackingIntegral,
     track,
 )
-from appell.control.trajectories import quintic
+from appell.control.trajectories.joint_space import quintic
 from appell.equations.cartesian_impedance import displacement
 
 PUMA = appell.load("puma560")

@@ -9,7 +9,7 @@ from descriptions import urdf
 
 from appell.model.build import assemble
 from appell.model.library.random import random_description, random_inertia
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 CLOSE = 1e-13  # rounding, of displacements of a few rad and m
 

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from appell.model.build import assemble
 from appell.model.library.random import random_description, random_inertia
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 STATES = 3
 SIZES = [0, 1, 2, 3, 4, 5, 7]

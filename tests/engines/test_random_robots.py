@@ -21,7 +21,7 @@ from appell.equations.quantities import QUANTITIES
 from appell.model.build import Hinge, assemble
 from appell.model.library.random import random_description
 from appell.model.model import Model
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 STATES = 4
 

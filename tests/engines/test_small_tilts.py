@@ -21,7 +21,7 @@ from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia
 from appell.model.model import Joint
 from appell.model.regroup import regrouped
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 TILTS = [0.0, *(float(f"{m}e{k}") for k in range(-16, -2) for m in (1, 1.4, 4, 9))]
 QUANTITIES = (

@@ -9,7 +9,7 @@ from batches import tree_of_bodies
 from appell.equations import gibbs_jacobian as by_jacobians
 from appell.maths.vector import Vector
 from appell.model.build import as_array
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 CLOSE = 1e-11  # of the largest; rounding
 
@@ -18,7 +18,7 @@ def columns(J):
     return [Vector(*map(float, column)) for column in J.T]
 
 
-def motions(robot: Robot, q, v) -> list[by_jacobians.Motion]:
+def motions(robot: Robot, q, v) -> list[by_jacobians.BodyMotion]:
     """Each body with its Jacobians in its own axes, and the rates of their components."""
     found = []
     for body in robot.model.bodies:
@@ -34,7 +34,7 @@ def motions(robot: Robot, q, v) -> list[by_jacobians.Motion]:
         dJ_D = dJ[:3] + np.cross(dJ[3:].T, arm).T + np.cross(J[3:].T, np.cross(w, arm)).T
         W = np.cross(np.eye(3), w)
         found.append(
-            by_jacobians.Motion(
+            by_jacobians.BodyMotion(
                 body.inertia,
                 Vector(*(R.T @ [*robot.model.gravity])),
                 columns(R.T @ J[3:]),

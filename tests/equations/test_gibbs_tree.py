@@ -11,7 +11,7 @@ from appell.equations import gibbs_lean, gibbs_tree, lagrange_euler
 from appell.maths.homogeneous import Matrix4
 from appell.maths.vector import NIL, NULL, ZERO
 from appell.model.model import Model
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 # Sums over at most eight bodies, each a product of matrices: rounding, with room.
 CLOSE = 1e-10

@@ -9,7 +9,7 @@ import pytest
 from batches import tree_of_bodies
 
 from appell.equations.held_joints import held_joints
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 
 @pytest.mark.parametrize("free", list(product([0, 1], repeat=3)))

@@ -17,7 +17,7 @@ from appell.equations.quantities import QUANTITIES
 from appell.model.library.planar import planar_chain
 from appell.model.model import Model
 from appell.model.parameters import with_values
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 # A branched robot that has all a robot can have, and a chain of two joints for SymPy, whose
 # expressions grow with every body they pass.

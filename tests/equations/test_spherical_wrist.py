@@ -11,7 +11,7 @@ import sympy
 import appell
 from appell.compile.count import count
 from appell.compile.record import record
-from appell.control.arm import spherical_arm
+from appell.control.kinematics.arm import spherical_arm
 from appell.equations.spherical_wrist import BRANCHES, inverse_kinematics
 
 ROBOT = appell.load("puma560")

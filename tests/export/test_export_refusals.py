@@ -13,7 +13,7 @@ from appell import export
 from appell.compile.kernel import Kernel
 from appell.compile.make import kernel_of
 from appell.export import subject
-from appell.export.folder import MANIFEST
+from appell.export.whole_folder import MANIFEST
 from tests.export.compiled_c import STRICT, gcc
 
 

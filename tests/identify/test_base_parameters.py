@@ -14,7 +14,7 @@ from appell.identify import base_parameters, random_states
 from appell.model.build import Mimic, assemble
 from appell.model.inertia import Inertia
 from appell.model.library.random import random_description, random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 
 def khalil_dombre(revolute: int, prismatic: int, vertical: bool) -> int:

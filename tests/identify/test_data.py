@@ -7,7 +7,7 @@ import pytest
 
 import appell
 from appell.identify import Data, joined, observe
-from appell.identify.filters import chosen_cutoff, derivatives, low_pass, without_outliers
+from appell.identify.data.filters import chosen_cutoff, derivatives, low_pass, without_outliers
 
 RATE = 250.0
 T = np.arange(0, 8, 1 / RATE)
@@ -177,7 +177,8 @@ def test_columns_are_named_and_units_said(robot, signals, tmp_path):
 
 
 def test_logs_of_the_rig_are_read(tmp_path):
-    from appell.control import TrackingIntegral, quintic, rig
+    from appell import rig
+    from appell.control import TrackingIntegral, quintic
 
     puma = appell.load("puma560")
     start = np.radians([0, -45, 60, 0, 30, 0])
@@ -358,9 +359,9 @@ def test_parts_hold_out_stretches_of_time(robot, signals):
 
 
 def test_cycles_that_a_log_lacks_are_filled_if_they_are_few():
-    from appell.control.rig.controller import Phase
-    from appell.control.rig.log import Log, payload_type
-    from appell.identify.table import log_columns
+    from appell.identify.data.table import log_columns
+    from appell.rig.controller.controller import Phase
+    from appell.rig.log.log_file import Log, payload_type
 
     rows = np.zeros(1000, dtype=payload_type(2))
     rows["cycle"], rows["phase"] = np.arange(5, 1005), Phase.FOLLOW

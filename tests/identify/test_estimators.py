@@ -9,12 +9,12 @@ import pytest
 
 import appell
 from appell.identify import base_parameters, fit, pseudo_inertia, random_states
-from appell.identify.compress import compress
-from appell.identify.physical import PSEUDO
-from appell.identify.settled import settled, sizes
-from appell.identify.solve import Triangles, total
+from appell.identify.estimate.compress import compress
+from appell.identify.estimate.physical import PSEUDO
+from appell.identify.estimate.settled import settled, sizes
+from appell.identify.estimate.solve import Triangles, total
 from appell.model.library.random import random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 LINEAR = ("qr", "wls", "svd", "pinv", "ridge", "tls")
 PHYSICAL = ("sdp", "log_cholesky")

@@ -11,11 +11,11 @@ import pytest
 
 import appell
 from appell.identify import Box, HalfSpace, excite
-from appell.identify.basis import fourier, splines
-from appell.identify.observation import Observation
-from appell.identify.problem import Problem
-from appell.identify.spectral import CRITERIA
-from appell.robot import Robot
+from appell.identify.excitation.basis import fourier, splines
+from appell.identify.excitation.observation import Observation
+from appell.identify.excitation.problem import Problem
+from appell.identify.excitation.spectral import CRITERIA
+from appell.robots.robot import Robot
 
 SMALL = {"duration": 4.0, "harmonics": 4, "position": 1.5, "speed": 3.0}
 SHORT = {"starts": 1, "iterations": 30, "random": 15}

@@ -8,7 +8,7 @@ import pytest
 import appell
 from appell.identify import fit, random_states
 from appell.model.library.random import random_tree
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 
 def close(x, y):

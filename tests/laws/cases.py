@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import Inertia
 from appell.model.library.random import random_description
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 STATES = 5
 

@@ -15,7 +15,7 @@ from appell.model.build import Hinge, Mimic, assemble
 from appell.model.dh import link_inertia
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_rotation
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 SEEDS = st.integers(0, 2**32 - 1)
 

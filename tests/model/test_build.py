@@ -16,7 +16,7 @@ from appell.model.dh import link_inertia
 from appell.model.inertia import NOTHING, check_inertia
 from appell.model.library.random import random_description, random_rotation
 from appell.model.model import Joint
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 BAR = link_inertia("bar", 2.0, [0.5, 0.0, 0.0], [0.01, 0.2, 0.2])
 

@@ -15,7 +15,7 @@ from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia, check_inertia
 from appell.model.library import ROBOTS
 from appell.model.model import Joint
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 BAR = {
     "convention": "modified",

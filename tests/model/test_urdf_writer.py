@@ -18,7 +18,7 @@ from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia, random_rotation, random_tree
 from appell.model.model import Joint
 from appell.model.urdf_writer import UrdfWarning, rpy
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 
 def back(robot, tmp_path):

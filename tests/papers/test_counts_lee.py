@@ -9,7 +9,7 @@ from appell.compile.count import Polynomial, Tally
 from appell.equations import lagrange_euler
 from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.homogeneous import Matrix4
-from appell.papers.general import general_chain
+from appell.papers.common.general import general_chain
 from appell.papers.lee1982 import claim, document
 from appell.papers.lee1982_lagrange_euler import TOTAL, full, lagrange_euler_table, steps
 from appell.show.document import Row, Table

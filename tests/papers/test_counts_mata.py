@@ -7,9 +7,9 @@ import pytest
 
 from appell.compile.count import Polynomial, Tally
 from appell.equations import gibbs_tensor
-from appell.papers import mata2002, mata_counts
-from appell.papers.general import SIZES, general_chain, states
-from appell.papers.mata_counts import (
+from appell.papers import mata2002, mata2002_counts
+from appell.papers.common.general import SIZES, general_chain, states
+from appell.papers.mata2002_counts import (
     BIAS,
     DECOMPOSITION,
     MATRIX,
@@ -27,7 +27,7 @@ from appell.show.rules import EQUAL
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Table]:
-    return {table.title.partition(":")[0]: table for table in mata_counts.tables()}
+    return {table.title.partition(":")[0]: table for table in mata2002_counts.tables()}
 
 
 def exact(table: Table) -> list[str]:
@@ -109,7 +109,7 @@ def test_a_costlier_step_would_be_noticed(monkeypatch):
         return plain(model, R, [x * 2 for x in gamma])
 
     monkeypatch.setattr(gibbs_tensor, "first_moments", costlier)
-    titles = [t.title.partition(":")[0] for t in mata_counts.tables() if t.failures]
+    titles = [t.title.partition(":")[0] for t in mata2002_counts.tables() if t.failures]
     assert titles == ["Section 4.2", "Table 2", "Table 3", "Table 4"]
 
 

@@ -10,10 +10,10 @@ import pytest
 from appell.compile.count import Operations, Tally
 from appell.equations import gibbs_tensor, gibbs_tree, lagrange_recursive
 from appell.model.model import Model
-from appell.papers import shafei_branch, shafei_counts
-from appell.papers.general import SIZES, polynomials, states
-from appell.papers.shafei_branch import SLIDES, branch_model
-from appell.papers.shafei_counts import (
+from appell.papers import shafei2018_branch, shafei2018_counts
+from appell.papers.common.general import SIZES, polynomials, states
+from appell.papers.shafei2018_branch import SLIDES, branch_model
+from appell.papers.shafei2018_counts import (
     ALONE,
     CLAIMED,
     COMBINATION,
@@ -75,7 +75,7 @@ def test_what_no_later_step_uses_costs_the_difference_to_the_letter(every):
     assert letter[0].multiplications > lean[0].multiplications
 
 
-METHODS = shafei_branch.combination, shafei_branch.as_printed
+METHODS = shafei2018_branch.combination, shafei2018_branch.as_printed
 
 
 @BOTH_WAYS
@@ -89,13 +89,13 @@ def test_one_kind_of_matrices_costs_less_than_both(every):
 def test_the_counts_hold_for_a_number_of_links_they_were_not_found_from(every):
     n = 12
     for name, run in (
-        (LAGRANGIAN, shafei_branch.lagrangian),
-        (COMBINATION, shafei_branch.combination),
-        (TO_THE_LETTER, shafei_branch.as_printed),
-        (ALONE, shafei_branch.alone),
+        (LAGRANGIAN, shafei2018_branch.lagrangian),
+        (COMBINATION, shafei2018_branch.combination),
+        (TO_THE_LETTER, shafei2018_branch.as_printed),
+        (ALONE, shafei2018_branch.alone),
     ):
         assert whole(run(Tally(), n, every=every)) == [x(n) for x in counts(every)[name]]
-    assert whole(shafei_branch.gibbs_appell(Tally(), n)) == [
+    assert whole(shafei2018_branch.gibbs_appell(Tally(), n)) == [
         x(n) for x in counts(every)[GIBBS_APPELL]
     ]
 
@@ -117,10 +117,12 @@ def test_the_steps_counted_are_all_that_the_equations_take():
     lagrange_recursive.inverse_dynamics(model, q, v, [0] * model.nv)
     lagrange_recursive.mass_matrix(model, q)
     ours = taken(tally) - 2 * links - placing
-    np.testing.assert_array_equal(whole(shafei_branch.lagrangian(Tally(), n, every=False)), ours)
+    np.testing.assert_array_equal(
+        whole(shafei2018_branch.lagrangian(Tally(), n, every=False)), ours
+    )
     gibbs_tensor.bias(model, q, v)
     gibbs_tensor.mass_matrix(model, q)
-    np.testing.assert_array_equal(whole(shafei_branch.gibbs_appell(Tally(), n)), taken(tally))
+    np.testing.assert_array_equal(whole(shafei2018_branch.gibbs_appell(Tally(), n)), taken(tally))
 
 
 def taken(tally: Tally) -> np.ndarray:
@@ -140,7 +142,7 @@ def test_so_many_branches_cost_so_many_times_a_branch():
         place = gibbs_tree.placed(branch)
         gibbs_tree.inertia_matrix(branch, place)
         gibbs_tree.forces(model, branch, place, v, [0] * model.nv)
-    one = np.array(whole(shafei_branch.combination(Tally(), n, every=False)))
+    one = np.array(whole(shafei2018_branch.combination(Tally(), n, every=False)))
     np.testing.assert_array_equal(taken(tally), n_b * one)
 
 
@@ -156,12 +158,12 @@ def tree(tally: Tally, n: int, n_b: int) -> Model:
 
 
 def test_the_right_hand_side_is_linear_and_the_inertia_matrix_quadratic():
-    steps = polynomials(lambda tally, n: shafei_branch.combination(tally, n, every=True))
+    steps = polynomials(lambda tally, n: shafei2018_branch.combination(tally, n, every=True))
     assert [len(m.coefficients) - 1 for m, _ in steps] == [1, 1, 1, 1, 2, 2]
 
 
 def test_the_tables_fail_nowhere_and_say_why_they_differ():
-    tables = shafei_counts.tables()
+    tables = shafei2018_counts.tables()
     assert [row for table in tables for row in table.failures] == []
     for row in tables[0].rows:
         assert row.rule != EQUAL
@@ -170,7 +172,7 @@ def test_the_tables_fail_nowhere_and_say_why_they_differ():
 
 
 def test_the_figures_show_our_counts_and_the_paper_s_polynomials():
-    over_links, over_branches = (picture.draw() for picture in shafei_counts.pictures())
+    over_links, over_branches = (picture.draw() for picture in shafei2018_counts.pictures())
     for figure, x, factor, n in ((over_links, 10, 4, 10), (over_branches, 10, 10, 4)):
         for c, axes in enumerate(figure.axes):
             lines = axes.get_lines()

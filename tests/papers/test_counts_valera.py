@@ -6,7 +6,7 @@ import pytest
 
 from appell.compile.count import Polynomial, Tally
 from appell.equations import gibbs_vector, gibbs_vector_paul
-from appell.papers.general import general_links, states
+from appell.papers.common.general import general_links, states
 from appell.papers.valera2003 import (
     PAULS,
     PROPOSED,

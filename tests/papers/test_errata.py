@@ -17,7 +17,7 @@ import pytest
 
 import appell
 from appell.maths.vector import Vector
-from appell.papers import mata_simulation
+from appell.papers import mata2002_simulation
 from appell.papers.shafei2018 import ANGLES
 
 ROOT = Path(__file__).parents[2]
@@ -178,7 +178,7 @@ def test_the_last_product_of_mata_22():
 
 
 def test_the_line_of_mata_5_2_takes_less_than_five_seconds():
-    length = dist(mata_simulation.START, mata_simulation.END)
+    length = dist(mata2002_simulation.START, mata2002_simulation.END)
     assert length / 0.1 == pytest.approx(3.286, abs=1e-3)
 
 

@@ -19,22 +19,22 @@ from appell.equations import (
     lagrange_euler,
     lagrange_recursive,
     newton_euler,
-    spherical_jacobian,
 )
+from appell.equations.spherical import spherical_jacobian
 from appell.papers import (
     abedloo2014,
     lee1982_control,
     lee1982_equivalence,
     lee1982_lagrange_euler,
     lee1982_newton_euler,
-    mata_counts,
-    mata_simulation,
+    mata2002_counts,
     shafei2018,
-    shafei_counts,
     valera2003,
     valera2003_control,
     valera2003_line,
 )
+from appell.papers import mata2002_simulation as mata_simulation
+from appell.papers import shafei2018_counts as shafei_counts
 from appell.show.document import Row, Table
 from appell.simulation.flow import flow
 
@@ -191,10 +191,10 @@ def test_a_wrong_flight_is_not_the_one_of_table_3(monkeypatch, afresh):
 # Operations: one more in a step is one more in the tables.
 
 COUNTS = [
-    (mata_counts.tables, gibbs_tensor, "inertial_moment"),
-    (mata_counts.tables, gibbs_tensor, "first_moments"),
-    (mata_counts.tables, newton_euler, "inertial_moments"),
-    (mata_counts.tables, composite_body, "asked_for"),
+    (mata2002_counts.tables, gibbs_tensor, "inertial_moment"),
+    (mata2002_counts.tables, gibbs_tensor, "first_moments"),
+    (mata2002_counts.tables, newton_euler, "inertial_moments"),
+    (mata2002_counts.tables, composite_body, "asked_for"),
     (shafei_counts.tables, gibbs_tree, "carried"),
     (shafei_counts.tables, gibbs_tree, "turned_moments"),
     (shafei_counts.tables, gibbs_tensor, "bias"),

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from appell.control.rig.machine import puma560_machine
 from appell.equations import gibbs_tensor
-from appell.papers.mata_simulation import (
+from appell.papers.mata2002_simulation import (
     BRANCH,
     DURATION,
     END,
@@ -20,6 +19,7 @@ from appell.papers.mata_simulation import (
     tables,
     torques,
 )
+from appell.rig.machine.machine import puma560_machine
 
 
 def test_the_plan_follows_the_line_at_the_stated_speed():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from appell.papers.mata_stability import (
+from appell.papers.mata2002_stability import (
     ARITHMETICS,
     MANY,
     METHODS,

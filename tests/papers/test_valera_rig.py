@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.control.rig.log import Writer
 from appell.papers import valera2003_rig
 from appell.papers.valera2003_control import DURATION, REFERENCES, reference
 from appell.papers.valera2003_rig import Mirror, driven, picture
+from appell.rig.log.log_file import Writer
 
 
 @pytest.mark.parametrize("of", REFERENCES)

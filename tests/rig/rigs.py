@@ -10,15 +10,15 @@ import numpy as np
 
 import appell
 from appell.control import TrackingIntegral, quintic
-from appell.control.rig.campaign import Sound
-from appell.control.rig.controller import Phase
-from appell.control.rig.log import Writer, read_log
-from appell.control.rig.loop import Loop
-from appell.control.rig.machine import puma560_machine
-from appell.control.rig.report import Report
-from appell.control.rig.runs import in_lockstep
-from appell.control.rig.serve import summary
-from appell.control.rig.setup import setup
+from appell.rig.campaign import Sound
+from appell.rig.controller.controller import Phase
+from appell.rig.log.log_file import Writer, read_log
+from appell.rig.log.run_report import Report
+from appell.rig.loop.control_loop import ControlLoop
+from appell.rig.loop.run_setup import setup
+from appell.rig.loop.serve_simulated import summary
+from appell.rig.machine.machine import puma560_machine
+from appell.rig.start import in_lockstep
 
 START = np.radians([0, -45, 60, 0, 30, 0])
 END = np.radians([12, -35, 75, 15, 20, 20])
@@ -72,7 +72,7 @@ def tried(*faults):
         path = Path(folder) / "log.mcap"
         writer = Writer(path, rig.n, {"period": PUMA.period})
         own = [f for f in faults if f.kind == "disk full"]
-        loop = Loop(controller, hardware, writer, faults=own)
+        loop = ControlLoop(controller, hardware, writer, faults=own)
         loop.tick = under_way().tick
         result = loop.run()
         log = read_log(path)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import appell
-from appell.control.rig import Command, Hardware, Order, Status
-from appell.control.rig.plant import Rig
+from appell.rig import Command, Hardware, Order, Status
+from appell.rig.machine.simulated_machine import Rig
 
 PATH = Path(__file__).parents[2] / "examples" / "can_driver.py"
 

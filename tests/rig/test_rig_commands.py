@@ -16,15 +16,15 @@ from rigs import PUMA, START, law, ready, sound
 
 from appell.cli.control import LAWS
 from appell.cli.control_view import print_report, table_of
-from appell.control.rig import read_log
-from appell.control.rig.campaign import campaign, outcome_line, outcomes_in
-from appell.control.rig.faults import KINDS, Fault
-from appell.control.rig.lockstep import Lockstep
-from appell.control.rig.mission import Yield
-from appell.control.rig.motions import read_motion
-from appell.control.rig.running import start
-from appell.control.rig.teach import Lesson, teach_in_lockstep, yielding
 from appell.errors import InputError
+from appell.rig import read_log
+from appell.rig.campaign import campaign, outcome_line, outcomes_in
+from appell.rig.controller.mission import Yield
+from appell.rig.log.motion_files import read_motion
+from appell.rig.loop.real_time_run import start
+from appell.rig.machine.faults import KINDS, Fault
+from appell.rig.machine.lockstep import Lockstep
+from appell.rig.teach import Lesson, teach_in_lockstep, yielding
 
 
 def test_move_and_show(command, tmp_path):
@@ -128,9 +128,9 @@ DRIVER = """
 import numpy as np
 from dataclasses import replace
 from appell import load
-from appell.control.rig import puma560_machine
-from appell.control.rig.lockstep import Lockstep
-from appell.control.rig.plant import Rig
+from appell.rig import puma560_machine
+from appell.rig.machine.lockstep import Lockstep
+from appell.rig.machine.simulated_machine import Rig
 
 mine = replace(puma560_machine(), name="mine")
 

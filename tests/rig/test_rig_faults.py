@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from rigs import PUMA, START, law, moving, run, sound, tried
 
-from appell.control.rig import Command, Fault, Limits, Order, State, Status, realtime
-from appell.control.rig.lockstep import Lockstep
-from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import command_of
 from appell.errors import InputError
+from appell.rig import Command, Fault, Limits, Order, State, Status
+from appell.rig.loop import realtime
+from appell.rig.machine.lockstep import Lockstep
+from appell.rig.machine.protocol import command_of
+from appell.rig.machine.simulated_machine import Rig
 
 LIMITS = Limits()
 SLACK = 2

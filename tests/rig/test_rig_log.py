@@ -18,9 +18,9 @@ from mcap.stream_reader import StreamReader
 from mcap_ros2.decoder import DecoderFactory
 from rigs import PUMA, moving, run, sound, tried
 
-from appell.control.rig import Fault, State, read_log
-from appell.control.rig.log import Writer, message_type
 from appell.errors import InputError
+from appell.rig import Fault, State, read_log
+from appell.rig.log.log_file import Writer, message_type
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_a_kill_loses_nothing_that_was_written(tmp_path):
     path = tmp_path / "killed.mcap"
     code = (
         "import sys\n"
-        "from appell.control.rig.log import Writer, fields\n"
+        "from appell.rig.log.log_file import Writer, fields\n"
         "rest = [0] * (sum(many or 1 for *_, many in fields(6)) - 2)\n"
         "w = Writer(sys.argv[1], 6, {'period': 0.001})\n"
         "k = 0\n"

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from rigs import END, PUMA, START, law, ready, run
 
 import appell
-from appell.control.hardware import Friction
-from appell.control.rig import Command, Fault, Limits, Machine, Order, State, machine_for
-from appell.control.rig.controller import Phase
-from appell.control.rig.faults import FOREVER, fault_of, fault_option
-from appell.control.rig.observer import Observer, apart
-from appell.control.rig.physics import Arm
-from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import Reading, Status
-from appell.control.rig.safety import _CHECKS, TRANSITIONS, Safety, Seen, after
-from appell.control.rig.sensors import Switches
-from appell.control.rubbing import RubbingPlant
+from appell.control.tracking.hardware import Friction
+from appell.control.tracking.rubbing import RubbingPlant
 from appell.errors import InputError
+from appell.rig import Command, Fault, Limits, Machine, Order, State, machine_for
+from appell.rig.controller.controller import Phase
+from appell.rig.controller.observer import Observer, apart
+from appell.rig.controller.safety import _CHECKS, TRANSITIONS, Safety, Seen, after
+from appell.rig.machine.faults import FOREVER, fault_of, fault_option
+from appell.rig.machine.protocol import Reading, Status
+from appell.rig.machine.simulated_arm import SimulatedArm
+from appell.rig.machine.simulated_machine import Rig
+from appell.rig.machine.simulated_sensors import Switches
 
 ROBOT = law().robot
 
@@ -72,7 +72,7 @@ def test_a_machine_is_assumed_for_an_arm_with_limits_only():
 def test_a_cycle_moves_the_arm_as_the_exact_plant_does():
     """Against dry friction with every change located: 300 cycles under torques that vary."""
     rng = np.random.default_rng(3)
-    arm = Arm(ROBOT, PUMA, START)
+    arm = SimulatedArm(ROBOT, PUMA, START)
     friction = Friction(PUMA.viscous, PUMA.coulomb)
     viscous, coulomb, stiction = friction.levels(6)
     exact = RubbingPlant(ROBOT, viscous, None, coulomb, stiction)
@@ -92,7 +92,7 @@ def test_a_cycle_moves_the_arm_as_the_exact_plant_does():
 def test_the_quick_way_is_the_careful_one():
     """From random states, slow joints among them: where it is taken, and what comes of it."""
     rng = np.random.default_rng(4)
-    quick, careful = Arm(ROBOT, PUMA, START), Arm(ROBOT, PUMA, START)
+    quick, careful = SimulatedArm(ROBOT, PUMA, START), SimulatedArm(ROBOT, PUMA, START)
     taken = []
     for _ in range(500):
         v = rng.uniform(-2, 2, 6) * np.where(rng.random(6) < 0.03, 1e-3, 1)
@@ -110,7 +110,7 @@ def test_the_quick_way_is_the_careful_one():
 
 
 def test_brakes_hold_and_cut_off_motors_slow_the_wrist():
-    arm = Arm(ROBOT, PUMA, START)
+    arm = SimulatedArm(ROBOT, PUMA, START)
     arm.v[:] = [0.5, 0.5, 0.5, 1, 1, 1.0]
     for _ in range(400):
         arm.advance(np.zeros(6), False, True, 0.001)
@@ -123,7 +123,7 @@ def test_brakes_hold_and_cut_off_motors_slow_the_wrist():
 
 
 def test_a_motor_has_no_torque_beyond_what_the_supply_drives():
-    arm = Arm(ROBOT, PUMA, START)
+    arm = SimulatedArm(ROBOT, PUMA, START)
     top = PUMA.supply / (PUMA.torque_constant * PUMA.gear)
     arm.v[:] = top
     tau, _ = arm.motors(np.full(6, 10.0), True)

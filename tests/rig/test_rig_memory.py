@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from appell.control.rig import memory
+from appell.rig.loop import run_folder as memory
 
 ELSE = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
 NAME = "appell-" + "0123456789abcdef" * 2

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rigs import END, PUMA, START, run, way
 
-from appell.control.rig import State
-from appell.control.rig.controller import Phase
 from appell.errors import InputError
+from appell.rig import State
+from appell.rig.controller.controller import Phase
 
 STILL = np.zeros(6)
 

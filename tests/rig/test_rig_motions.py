@@ -11,10 +11,10 @@ import pytest
 from rigs import END, PUMA, START
 
 from appell.control import quintic
-from appell.control.rig import read_log
-from appell.control.rig.mission import Follow
-from appell.control.rig.motions import read_motion, write_motion
 from appell.errors import InputError
+from appell.rig import read_log
+from appell.rig.controller.mission import Follow
+from appell.rig.log.motion_files import read_motion, write_motion
 
 
 def test_a_motion_comes_back_as_it_was(tmp_path):

@@ -9,16 +9,16 @@ import pytest
 from rigs import END, PUMA, START, law, moving, ready, run
 
 from appell.control import spline
-from appell.control.rig import Fault, Switch
-from appell.control.rig.mission import Follow, Yield
-from appell.control.rig.motions import read_motion, read_switches, write_motion
-from appell.control.rig.outputs import schedule, switch_option
-from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import Command, Order, command_bytes, command_of, zero_volts
-from appell.control.rig.runs import in_lockstep
-from appell.control.rig.setup import setup
-from appell.control.rig.teach import teach_in_lockstep, yielding
 from appell.errors import InputError
+from appell.rig import Fault, Switch
+from appell.rig.controller.mission import Follow, Yield
+from appell.rig.log.motion_files import read_motion, read_switches, write_motion
+from appell.rig.loop.run_setup import setup
+from appell.rig.machine.outputs import schedule, switch_option
+from appell.rig.machine.protocol import Command, Order, command_bytes, command_of, zero_volts
+from appell.rig.machine.simulated_machine import Rig
+from appell.rig.start import in_lockstep
+from appell.rig.teach import teach_in_lockstep, yielding
 
 GRIPPER = replace(PUMA, outputs=("gripper", "lamp"), kept=("gripper",))
 TIMES = (Switch(0.2, "tool1", True), Switch(0.5, "tool1", False), Switch(0.3, "tool2", True))
@@ -246,7 +246,7 @@ def test_a_switch_of_the_command_line():
 
 def test_outputs_in_real_time(tmp_path):
     """A lesson's switches go to the process of the loop, and those of a motion with its mission."""
-    from appell.control.rig.running import start
+    from appell.rig.loop.real_time_run import start
 
     led = ready(trajectory=Yield(6, yielding(law().robot)), channel="shm", log=tmp_path / "l.mcap")
     with start(led) as running:

@@ -22,13 +22,15 @@ import pytest
 from rigs import PUMA, START, law
 
 from appell.control import quintic
-from appell.control.rig import Fault, Limits, State, memory, run, running
-from appell.control.rig.controller import Phase
-from appell.control.rig.protocol import Command, Order, command_bytes
-from appell.control.rig.running import start
-from appell.control.rig.setup import setup
-from appell.control.rig.signals import STATUS
 from appell.errors import AppellError
+from appell.rig import Fault, Limits, State, run
+from appell.rig.controller.controller import Phase
+from appell.rig.loop import real_time_run as running
+from appell.rig.loop import run_folder as memory
+from appell.rig.loop.real_time_run import start
+from appell.rig.loop.run_setup import setup
+from appell.rig.machine.protocol import Command, Order, command_bytes
+from appell.rig.signals import STATUS
 
 SLOW = replace(PUMA, period=0.005, watchdog=200)
 WIDE = Limits(missed=200, late=400, echo=400, state=400, overrun=400)
@@ -64,7 +66,7 @@ def test_a_process_that_never_starts_is_killed(monkeypatch):
 
 def test_a_process_that_hangs_without_a_parent_ends_itself():
     script = (
-        "import time; from appell.control.rig import child; child._HANGS = 1\n"
+        "import time; from appell.rig.loop import child_process as child; child._HANGS = 1\n"
         "lines = child._Lines(0.001); lines(); time.sleep(600)"
     )
     command = [sys.executable, "-c", script]

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.control.rig.channels import Remote, SharedMemory, Slot, Udp, mapped
-from appell.control.rig.protocol import (
+from appell.rig.loop.channels import Remote, SharedMemory, Slot, Udp, mapped
+from appell.rig.loop.seal import Seal, new_key
+from appell.rig.machine.protocol import (
     Command,
     Hardware,
     Order,
@@ -23,7 +24,6 @@ from appell.control.rig.protocol import (
     reading_size,
     safe,
 )
-from appell.control.rig.seal import Seal, new_key
 
 KEY = new_key()
 

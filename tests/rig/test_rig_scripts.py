@@ -11,7 +11,8 @@ import pytest
 SCRIPT = """
 import numpy as np
 import appell
-from appell.control import TrackingIntegral, quintic, rig
+from appell import rig
+from appell.control import TrackingIntegral, quintic
 from beside import WORD
 
 print("read")

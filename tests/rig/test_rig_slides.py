@@ -12,15 +12,15 @@ from rich.console import Console
 import appell
 from appell.cli.control_view import print_report, table_of
 from appell.control import TrackingIntegral, quintic
-from appell.control.rig import Machine, Report, read_log
-from appell.control.rig.machine import machine_for
-from appell.control.rig.mission import Follow, refuse_mission
-from appell.control.rig.motions import read_motion, write_motion
-from appell.control.rig.runs import in_lockstep
-from appell.control.rig.setup import setup
-from appell.control.rig.teach import Lesson, poses
 from appell.errors import InputError
 from appell.model.units import SLIDING, TURNING, UNKNOWN
+from appell.rig import Machine, Report, read_log
+from appell.rig.controller.mission import Follow, refuse_mission
+from appell.rig.log.motion_files import read_motion, write_motion
+from appell.rig.loop.run_setup import setup
+from appell.rig.machine.machine import machine_for
+from appell.rig.start import in_lockstep
+from appell.rig.teach import Lesson, poses
 
 # A column that turns and an arm that slides out of it, level.
 ARM = """<robot name="column">

@@ -7,14 +7,14 @@ import pytest
 from rigs import END, PUMA, START, law, moving, run, sound
 
 from appell.control import spline
-from appell.control.rig import Command, Fault, Order, State
-from appell.control.rig.controller import Controller, Phase
-from appell.control.rig.mission import Follow
-from appell.control.rig.observer import Observer
-from appell.control.rig.physics import Arm
-from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import command_bytes, reading_bytes
-from appell.control.rig.serve import serve
+from appell.rig import Command, Fault, Order, State
+from appell.rig.controller.controller import Controller, Phase
+from appell.rig.controller.mission import Follow
+from appell.rig.controller.observer import Observer
+from appell.rig.loop.serve_simulated import serve
+from appell.rig.machine.protocol import command_bytes, reading_bytes
+from appell.rig.machine.simulated_arm import SimulatedArm
+from appell.rig.machine.simulated_machine import Rig
 
 ROBOT = law().robot
 
@@ -22,7 +22,7 @@ ROBOT = law().robot
 def test_the_observer_knows_how_old_counts_are_and_how_seldom_they_come():
     """An arm that swings to and fro; one cycle in ten has counts, some of them old, some new."""
     rng, T, n = np.random.default_rng(6), PUMA.period, 2000
-    arm = Arm(ROBOT, PUMA, START)
+    arm = SimulatedArm(ROBOT, PUMA, START)
     states, given = [arm.y], []
     for k in range(n + 10):
         a = np.array([3, 2, 3, 6, 6, 9]) * np.cos(5 * T * k)
@@ -87,7 +87,7 @@ def test_after_a_stall_each_cycle_has_the_command_that_was_sent_for_it(monkeypat
         def send(self, data):
             self.readings = (*self.readings, data)
 
-    monkeypatch.setattr("appell.control.rig.serve.Clock", Stalling)
+    monkeypatch.setattr("appell.rig.loop.serve_simulated.Clock", Stalling)
     channel, stalled, well = Commands(), Rig(ROBOT, PUMA, START), Rig(ROBOT, PUMA, START)
     serve(stalled, channel, lambda: [] if Stalling.left else [b"end"])
     expected = [reading_bytes(well.step(command)) for command in sent]

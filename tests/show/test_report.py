@@ -15,11 +15,11 @@ import pytest
 from appell.equations.spherical_wrist import BRANCHES
 from appell.errors import AppellError
 from appell.show import plots
-from appell.show.folder import new_folder, write
 from appell.show.report import html
+from appell.show.report_folder import new_folder, write
 from appell.study.scenario import Scenario, read_scenario
 from appell.study.straight_line import run
-from appell.study.timing import Timing
+from appell.study.study_timing import Timing
 
 TIMING = Timing(ready=0.2, cached=False, call=1.5e-6, state=2e-8, states=3208)
 

@@ -10,7 +10,7 @@ from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 G = 9.81
 DOWN = (0.0, -G, 0.0)

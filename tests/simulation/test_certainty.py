@@ -73,8 +73,8 @@ def test_a_rod_that_spins_while_it_falls_strikes_with_its_first_tip(spin):
 
 def test_the_penetration_is_that_of_the_whole_path():
     """A run whose contacts are not watched shows what the residual would have to say."""
-    from appell.simulation.bounds import deepest
-    from appell.simulation.contact import find_contacts
+    from appell.simulation.contacts.bounds import deepest
+    from appell.simulation.contacts.contact import find_contacts
 
     free = appell.simulate(DRIFTING, [-5, 0.3], [1, 0], until=10.0)
     wall = Circle(1.0, inside=False)

@@ -9,7 +9,7 @@ from simulated_robots import block, point_mass
 import appell
 from appell.compile.record import FUNCTIONS
 from appell.errors import InputError
-from appell.simulation.contact import contact_points, find_contacts
+from appell.simulation.contacts.contact import contact_points, find_contacts
 from appell.walls import Circle, Cylinder, Ellipse, Implicit, Plane, Sphere
 
 WALLS = [
@@ -80,7 +80,7 @@ def test_gaps_are_distances_near_the_wall(wall):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_of_a_wall_is_compiled(name, monkeypatch):
     """And gives what NumPy gives, as do powers."""
-    monkeypatch.setattr("appell.simulation.contact._by_casadi", None)
+    monkeypatch.setattr("appell.simulation.contacts.contact._by_casadi", None)
     function = getattr(np, name)
 
     def height(x, y, z=0.0):

@@ -13,8 +13,8 @@ from simulated_robots import TREE_START, block, point_mass
 
 import appell
 from appell.simulation import EnergyWarning
-from appell.simulation.contact import find_contacts
-from appell.simulation.impact import jump
+from appell.simulation.contacts.contact import find_contacts
+from appell.simulation.contacts.impact import jump
 from appell.walls import Circle, Ellipse, Implicit, Plane, Sphere
 
 STILL = np.zeros(2)

@@ -12,7 +12,7 @@ from appell.maths.vector import Symmetric, Vector
 from appell.model.build import Hinge, assemble
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
-from appell.robot import Robot
+from appell.robots.robot import Robot
 
 G = 9.81
 START = [pi / 6, pi / 6, -2 * pi / 3, pi / 6, pi / 6, -2 * pi / 3, pi / 3, 0, 2 * pi / 3, -pi / 3]

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.simulation.least import Contradiction, Friction, Paradox, least, with_friction
-from appell.simulation.lemke import lemke
+from appell.simulation.contacts.least import (
+    Contradiction,
+    CoulombFriction,
+    Paradox,
+    least,
+    with_friction,
+)
+from appell.simulation.contacts.lemke import lemke
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -71,7 +77,8 @@ def test_coulombs_law_holds_in_every_contact(seed, n, tangents, mu, redundant):
     R = draw.normal(size=(size, speeds))
     W, w = R @ R.T, R @ draw.normal(size=speeds)
     units = [
-        Friction(tuple(range(n + tangents * i, n + tangents * (i + 1))), i, mu) for i in range(n)
+        CoulombFriction(tuple(range(n + tangents * i, n + tangents * (i + 1))), i, mu)
+        for i in range(n)
     ]
     p, y = with_friction(W, w, range(n), units, np.zeros(size))
     np.testing.assert_allclose(y, W @ p + w, atol=1e-5)
@@ -90,7 +97,7 @@ def test_coulombs_law_holds_in_every_contact(seed, n, tangents, mu, redundant):
 def test_loads_that_could_be_shared_in_any_way_are_shared_evenly():
     """Two points of one rod on a floor, pushed along it: each takes a half."""
     W = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
-    units = [Friction((2,), 0, 0.5), Friction((3,), 1, 0.5)]
+    units = [CoulombFriction((2,), 0, 0.5), CoulombFriction((3,), 1, 0.5)]
     p, y = with_friction(W, np.array([-1.0, -1.0, 0.6, 0.6]), range(2), units, np.zeros(4))
     np.testing.assert_allclose(p, [1, 1, -0.3, -0.3], atol=1e-6)
     np.testing.assert_allclose(y, 0, atol=1e-6)
@@ -100,4 +107,6 @@ def test_a_wedge_that_cannot_rebound_is_told():
     """It moves along one line, which friction blocks both ways."""
     d = np.array([[-0.1], [1.0]])
     with pytest.raises(Paradox):
-        with_friction(d @ d.T, np.array([-0.15, 1.0]), [0], [Friction((1,), 0, 1.5)], np.zeros(2))
+        with_friction(
+            d @ d.T, np.array([-0.15, 1.0]), [0], [CoulombFriction((1,), 0, 1.5)], np.zeros(2)
+        )

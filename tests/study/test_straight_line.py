@@ -18,7 +18,7 @@ from appell.study.straight_line import (
     ranges,
     run,
 )
-from appell.study.timing import measure
+from appell.study.study_timing import measure
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appell.cli.app import app
-from appell.cli.gains import read_gains
+from appell.cli.gain_options import read_gains
 
 if TYPE_CHECKING:
-    from appell.control.law import Law
-    from appell.control.rig.outputs import Switch
-    from appell.control.rig.report import Report
-    from appell.control.rig.setup import Setup
+    from appell.control.laws.law import Law
+    from appell.rig.log.run_report import Report
+    from appell.rig.loop.run_setup import Setup
+    from appell.rig.machine.outputs import Switch
 
 control = typer.Typer(no_args_is_help=True, help="Move an arm over a hardware interface.")
 app.add_typer(control, name="control")
@@ -128,8 +128,8 @@ def follow(
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
 ) -> None:
     """Along a trajectory of a file, and stop. Status 1 on a fault."""
-    from appell.control.rig.machine import machine_for
-    from appell.control.rig.motions import read_motion, read_switches
+    from appell.rig.log.motion_files import read_motion, read_switches
+    from appell.rig.machine.machine import machine_for
 
     chosen = _law(robot, law, gain)
     _refuse_waking(wakes, hardware)
@@ -149,7 +149,7 @@ control.command("replay", help="The same, for what teach has written.")(follow)
 def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
     """What a log holds, also one that was cut. Status 1 if it ends in a fault, or is not whole."""
     from appell.cli.control_view import print_report
-    from appell.control.rig import Report, State, read_log
+    from appell.rig import Report, State, read_log
 
     log = read_log(file)
     last = log.events[-1] if log.events else None
@@ -225,8 +225,8 @@ def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
 
 def _switches(texts: list[str] | None, file: list[Switch] | None = None) -> list[Switch]:
     """Those of the command line, and those of a file; an output is switched by one of them."""
-    from appell.control.rig.outputs import switch_option
     from appell.errors import InputError
+    from appell.rig.machine.outputs import switch_option
 
     given, read = [switch_option(text) for text in texts or []], file or []
     both = {x.output for x in given} & {x.output for x in read}
@@ -272,9 +272,9 @@ def _setup(
     start: Any,
     **others: Any,
 ) -> Setup:
-    from appell.control.rig.faults import fault_option
-    from appell.control.rig.setup import setup
     from appell.errors import InputError
+    from appell.rig.loop.run_setup import setup
+    from appell.rig.machine.faults import fault_option
 
     if "hardware" not in others:
         channel = channel or "shm"
@@ -289,8 +289,8 @@ def _setup(
 
 def _run(ready: Setup, live: bool) -> None:
     from appell.cli.control_view import watching
-    from appell.control.rig.running import start
-    from appell.control.rig.runs import in_lockstep
+    from appell.rig.loop.real_time_run import start
+    from appell.rig.start import in_lockstep
 
     if ready.channel == "lockstep":
         report = in_lockstep(ready)
@@ -304,7 +304,7 @@ def _run(ready: Setup, live: bool) -> None:
 @contextmanager
 def _breakable() -> Iterator[None]:
     """Interrupts before a run began, or twice, end the command with their reason and status."""
-    from appell.control.rig.signals import STATUS, reason_of, terminable
+    from appell.rig.signals import STATUS, reason_of, terminable
 
     try:
         with terminable():
@@ -328,7 +328,7 @@ def _tell_unused(ready: Setup, report: Report) -> None:
 
 def _finish(report: Report, log: Path | None) -> None:
     from appell.cli.control_view import print_report
-    from appell.control.rig.signals import STATUS
+    from appell.rig.signals import STATUS
 
     print_report(report)
     if log is not None:

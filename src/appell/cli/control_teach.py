@@ -32,9 +32,9 @@ from appell.cli.control import (
 )
 
 if TYPE_CHECKING:
-    from appell.control.rig.report import Report
-    from appell.control.rig.setup import Setup
-    from appell.control.rig.teach import Lesson
+    from appell.rig.log.run_report import Report
+    from appell.rig.loop.run_setup import Setup
+    from appell.rig.teach import Lesson
 
 
 @control.command()
@@ -56,10 +56,10 @@ def teach(
     '1 +10' leads joint 1 on by 10 degrees, '3 +0.1' a joint that slides by 0.1 m (the simulated
     arm), 'tool1 on' and 'tool1 off' switch a digital output, 'mark' notes where the arm is and
     which outputs are on, 'end' ends."""
-    from appell.control.rig import teach as lessons
-    from appell.control.rig.mission import Yield
-    from appell.control.rig.motions import write_motion
     from appell.errors import InputError
+    from appell.rig import teach as lessons
+    from appell.rig.controller.mission import Yield
+    from appell.rig.log.motion_files import write_motion
 
     if file.exists():
         raise InputError(f"{file} is there already; what was taught is never overwritten.")
@@ -99,9 +99,9 @@ def teach(
 
 def _in_real_time(ready: Setup, live: bool) -> tuple[Report, Lesson]:
     from appell.cli.control_view import watching
-    from appell.control.rig import teach as lessons
-    from appell.control.rig.running import Running, start
     from appell.errors import InputError
+    from appell.rig import teach as lessons
+    from appell.rig.loop.real_time_run import Running, start
 
     said: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(said,), daemon=True).start()

@@ -13,8 +13,8 @@ from appell.cli.control import ChannelName, Live, LogFile, _breakable, _law, _se
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from appell.control.rig.campaign import Outcome
-    from appell.control.rig.setup import Setup
+    from appell.rig.campaign import Outcome
+    from appell.rig.loop.run_setup import Setup
 
 
 _EMPTY = 10.0  # s
@@ -29,10 +29,10 @@ def soak(
 ) -> None:
     """The PUMA to and fro for minutes at 1 kHz: what was logged, what was late."""
     from appell.cli.control_view import print_report, watching
-    from appell.control.rig.floor import empty_loop
-    from appell.control.rig.running import start
-    from appell.control.rig.signals import STATUS
     from appell.errors import InputError
+    from appell.rig.loop.real_time_run import start
+    from appell.rig.loop.realtime import empty_loop
+    from appell.rig.signals import STATUS
 
     if not 0 < minutes < 1e5:
         raise InputError(f"--minutes {minutes}: expected a number from 0 to 100000.")
@@ -89,7 +89,7 @@ def campaign(
     """Random faults in lock step: how many end safely within their limits. Status 1 if not all."""
     from rich.progress import track
 
-    from appell.control.rig import campaign as trials
+    from appell.rig import campaign as trials
 
     ready = _to_and_fro(2.0, 1, "lockstep", None)
     done = _known(output, seed)
@@ -112,8 +112,8 @@ def campaign(
 
 
 def _known(output: Path | None, seed: int) -> dict[int, Outcome]:
-    from appell.control.rig import campaign as trials
     from appell.errors import InputError, quoted
+    from appell.rig import campaign as trials
 
     if output is None or not output.exists() or not output.stat().st_size:
         return {}

@@ -18,9 +18,9 @@ from appell.model.units import joined, listed
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from appell.control.rig.report import Report
-    from appell.control.rig.running import Running
     from appell.model.units import Units
+    from appell.rig.log.run_report import Report
+    from appell.rig.loop.real_time_run import Running
 
 _LAST = 2.0  # s before a fault that are shown
 
@@ -47,8 +47,8 @@ def table_of(row: Any, units: Sequence[Units]) -> Table:
     """A cycle: the joints in lines."""
     from rich.table import Table
 
-    from appell.control.rig.controller import Phase
-    from appell.control.rig.safety import State
+    from appell.rig.controller.controller import Phase
+    from appell.rig.controller.safety import State
 
     table = Table(
         title=f"{State(row['state']).name}, {Phase(row['phase']).name.lower()}: cycle "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appell.cli.app import app
-from appell.cli.gains import read_gains
+from appell.cli.gain_options import read_gains
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def export(
 
     from appell import export as exports
     from appell.errors import InputError
-    from appell.library import load
+    from appell.robots.registry import load
 
     what: Any = load(robot)
     given = [*(gain or []), *(f"{x}={y}" for x, y in (("kp", kp), ("kv", kv)) if y is not None)]
@@ -102,7 +102,7 @@ def _law(name: str, robot: Any, given: list[str], formulation: str | None) -> An
 
 def _print_times(made: Exported) -> None:
     """Beside those of the control step in Valera et al. 2003."""
-    from appell.export.timing import PAPER, seconds_per_step
+    from appell.export.code import PAPER, seconds_per_step
 
     ours = seconds_per_step(made)
     if ours is None:

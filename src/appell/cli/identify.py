@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from appell.identify import Data, Fit
-    from appell.robot import Robot
+    from appell.robots.robot import Robot
     from appell.show.document import Table
 
 identify = typer.Typer(no_args_is_help=True, help="Identify a robot's parameters from data.")
@@ -62,12 +62,12 @@ def excite(
     """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
     from appell import identify as identification
     from appell.errors import InputError
-    from appell.identify.checks import named, refuse_no_tree
-    from appell.identify.excitation import CRITERIA, KINDS
-    from appell.library import load
+    from appell.identify.data.checks import named, refuse_no_tree
+    from appell.identify.excitation.excite import CRITERIA, KINDS
+    from appell.robots.registry import load
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, new_folder, unless_empty, write_files
     from appell.show.identification import excitation_document
+    from appell.show.report_folder import document_files, new_folder, unless_empty, write_files
 
     require_matplotlib()
     arm = load(robot)
@@ -134,12 +134,12 @@ def fit(
     over 1 %; the files are written all the same.
     """
     from appell import identify as identification
-    from appell.identify.checks import named
-    from appell.identify.fitting import METHODS
-    from appell.library import load
+    from appell.identify.data.checks import named
+    from appell.identify.estimate.fitting import METHODS
+    from appell.robots.registry import load
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, refuse_file, write_files
     from appell.show.identification import fit_document
+    from appell.show.report_folder import document_files, refuse_file, write_files
 
     require_matplotlib()
     refuse_file(output)
@@ -184,8 +184,8 @@ def demo(
 
     from appell.errors import whole
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import document_files, new_folder, unless_empty, write_files
     from appell.show.identification import example_document
+    from appell.show.report_folder import document_files, new_folder, unless_empty, write_files
     from appell.study.identify_puma import identify_puma
 
     require_matplotlib()
@@ -207,7 +207,7 @@ def _limits(
     """Those given; the machine's, the model's or usual ones where they are not."""
     given = {"position": position, "speed": speed, "torque": torque}
     if rig:
-        from appell.control.rig import machine_for
+        from appell.rig import machine_for
         from appell.study.identify_puma import machine_limits
 
         return machine_limits(machine_for(arm)) | {k: x for k, x in given.items() if x is not None}

@@ -28,7 +28,7 @@ def reproduce(
     from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
     from appell.show.figures import require_matplotlib
-    from appell.show.folder import new_folder, unless_empty, write_documents
+    from appell.show.report_folder import new_folder, unless_empty, write_documents
 
     require_matplotlib()
     if paper is not None and paper not in PAPERS:

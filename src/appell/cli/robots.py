@@ -13,7 +13,7 @@ from appell.cli.tables import print_table
 @app.command("list")
 def list_robots() -> None:
     """List the robots of the library."""
-    from appell.library import makers
+    from appell.robots.registry import makers
 
     rows = []
     for name, make in makers().items():
@@ -29,7 +29,7 @@ def check(
     seed: Annotated[int, typer.Option(min=0, help="Which random states.")] = 0,
 ) -> None:
     """Check a robot's compiled equations against the laws of physics."""
-    from appell.library import load
+    from appell.robots.registry import load
 
     checks = load(robot).selfcheck(states, seed)
     rows = [

@@ -29,13 +29,13 @@ def run(
     """Draw a tool along a straight line: motion, torques, checks, and a report of them."""
     from appell import study as studies
     from appell.show.figures import require_matplotlib
-    from appell.study.timing import measure
+    from appell.study.study_timing import measure
 
     require_matplotlib()
     task = studies.read_scenario(scenario) if scenario else studies.Scenario()
     study = studies.run(task)
 
-    from appell.show.folder import write
+    from appell.show.report_folder import write
 
     report = write(study, measure(study), output or Path(task.output))
     if not quiet:  # who reads this may close the pipe, as head does

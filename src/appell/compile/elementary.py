@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from appell.compile import exponential, trigonometry
+from appell.compile import exponential
+from appell.compile.emit import trigonometry
 from appell.compile.lower import Real, Routine, Value, select, traced
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from appell.compile.elementary import routine
-from appell.compile.emitter import Writer
+from appell.compile.emit.emitter import Writer
+from appell.compile.emit.trigonometry import two_over_pi
 from appell.compile.lower import Real, Routine
-from appell.compile.trigonometry import two_over_pi
 
 # One instruction a line; {_} is the result of the line before. In place of <r>, <i>, <w> and <c>
 # stands the type of that kind over lanes, in place of <k> that of the result.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.compile.entry import available, entry
+from appell.compile.emit.entry import available, entry
 from appell.compile.gufunc import core, gufunc
 from appell.compile.native import clearing, compile_module, fuses, lanes, load
 from appell.compile.threads import in_threads
@@ -30,8 +30,8 @@ class Code:
 
 def compile_tape(tape: Tape, dtype: str) -> tuple[dict[str, Any], bytes]:
     """The header and machine code of a tape."""
+    from appell.compile.emit.llvm import emit
     from appell.compile.fuse import fused
-    from appell.compile.llvm import emit
 
     steps = fused(tape) if fuses() else tape
     entries, code = compile_module(emit(steps, dtype, lanes(dtype)))

@@ -1,14 +1,11 @@
-"""Control: laws, trajectories, inverse kinematics, closed loops that try them, and the rig."""
+"""Control: laws, trajectories, inverse kinematics, and closed loops that try them."""
 
-from appell.control import rig
-from appell.control.closed_form import closed_form
-from appell.control.closed_loop import track
-from appell.control.gains import GainWarning
-from appell.control.hardware import Adc, Friction, Motor
-from appell.control.inverse_kinematics import inverse_kinematics
-from appell.control.jerk_limited import jerk_limited
-from appell.control.law import Law
-from appell.control.laws import (
+from appell.control.kinematics.closed_form import closed_form
+from appell.control.kinematics.inverse_kinematics import inverse_kinematics
+from appell.control.kinematics.unreachable import SingularWarning, UnreachableError
+from appell.control.laws.gains import GainWarning
+from appell.control.laws.law import Law
+from appell.control.laws.laws import (
     Adaptive,
     CartesianImpedance,
     ComputedTorque,
@@ -20,11 +17,20 @@ from appell.control.laws import (
     Tracking,
     TrackingIntegral,
 )
-from appell.control.refusals import SingularWarning, UnreachableError
-from appell.control.task_space import circle, line
-from appell.control.time_optimal import time_optimal
-from appell.control.trajectories import cubic, quintic, ramp, septic, spline, trapezoidal
-from appell.control.trajectory import Trajectory
+from appell.control.tracking.closed_loop import track
+from appell.control.tracking.hardware import Adc, Friction, Motor
+from appell.control.trajectories.jerk_limited import jerk_limited
+from appell.control.trajectories.joint_space import (
+    cubic,
+    quintic,
+    ramp,
+    septic,
+    spline,
+    trapezoidal,
+)
+from appell.control.trajectories.task_space import circle, line
+from appell.control.trajectories.time_optimal import time_optimal
+from appell.control.trajectories.trajectory import Trajectory
 from appell.equations.spherical_wrist import BRANCHES, Branch
 
 __all__ = [
@@ -56,7 +62,6 @@ __all__ = [
     "line",
     "quintic",
     "ramp",
-    "rig",
     "septic",
     "spline",
     "time_optimal",

@@ -24,7 +24,7 @@ Jacobian = Sequence[Vector]  # by its columns, one a coordinate
 Rows = list[list[Scalar]]
 
 
-class Motion(NamedTuple):
+class BodyMotion(NamedTuple):
     """A body's inertia about A, gravity in its axes, and its Jacobians with their rates."""
 
     inertia: Inertia
@@ -48,21 +48,21 @@ class Pair(NamedTuple):
         return self.linear @ other.linear + self.angular @ other.angular
 
 
-def turning(inertia: Inertia, sigma: Vector, J_R: Jacobian, dJ_R: Jacobian) -> Motion:
+def turning(inertia: Inertia, sigma: Vector, J_R: Jacobian, dJ_R: Jacobian) -> BodyMotion:
     """A body that turns about A only (12)."""
     still = [ZERO] * len(J_R)
-    return Motion(inertia, sigma, J_R, dJ_R, still, still)
+    return BodyMotion(inertia, sigma, J_R, dJ_R, still, still)
 
 
 # Section II A: one body
 
 
-def velocities(body: Motion) -> list[Pair]:
+def velocities(body: BodyMotion) -> list[Pair]:
     """What a unit of each speed gives the body: the columns of J_D and J_R (10)."""
     return [Pair(d, r) for d, r in zip(body.J_D, body.J_R, strict=True)]
 
 
-def rates(body: Motion) -> list[Pair]:
+def rates(body: BodyMotion) -> list[Pair]:
     """The columns of dJ_D and dJ_R."""
     return [Pair(d, r) for d, r in zip(body.dJ_D, body.dJ_R, strict=True)]
 
@@ -80,14 +80,14 @@ def momentum(inertia: Inertia, velocity: Pair) -> Pair:
     return Pair(V * inertia.mass + cross(w, h), inertia.tensor @ w + cross(h, V))
 
 
-def acceleration(body: Motion, v: Sequence[Scalar], a: Sequence[Scalar]) -> Pair:
+def acceleration(body: BodyMotion, v: Sequence[Scalar], a: Sequence[Scalar]) -> Pair:
     """a_A relative to free fall, and alpha (11). What the turning axes add is w x V_A."""
     V, w = combined(velocities(body), v)
     found = combined(velocities(body), a) + combined(rates(body), v)
     return Pair(found.linear + cross(w, V) - body.sigma, found.angular)
 
 
-def body_gibbs_function(body: Motion, v: Sequence[Scalar], a: Sequence[Scalar]) -> Scalar:
+def body_gibbs_function(body: BodyMotion, v: Sequence[Scalar], a: Sequence[Scalar]) -> Scalar:
     """The energy of the accelerations (3), what does not depend on q'' included."""
     m, h, I = body.inertia
     w = combined(velocities(body), v).angular
@@ -104,7 +104,7 @@ def body_gibbs_function(body: Motion, v: Sequence[Scalar], a: Sequence[Scalar]) 
     )
 
 
-def body_forces(body: Motion, v: Sequence[Scalar], a: Sequence[Scalar]) -> list[Scalar]:
+def body_forces(body: BodyMotion, v: Sequence[Scalar], a: Sequence[Scalar]) -> list[Scalar]:
     """dS/dq'' (9, 15): the body's part of the generalised forces."""
     m, h, I = body.inertia
     w = combined(velocities(body), v).angular
@@ -116,7 +116,7 @@ def body_forces(body: Motion, v: Sequence[Scalar], a: Sequence[Scalar]) -> list[
     return [column @ wrench for column in velocities(body)]
 
 
-def body_mass_matrix(body: Motion) -> Rows:
+def body_mass_matrix(body: BodyMotion) -> Rows:
     """J_R^T I J_R (17), and what J_D adds."""
     columns = velocities(body)
     momenta = [momentum(body.inertia, x) for x in columns]
@@ -125,7 +125,7 @@ def body_mass_matrix(body: Motion) -> Rows:
     return [[lower[max(j, k)][min(j, k)] for k in n] for j in n]
 
 
-def body_coriolis_matrix(body: Motion, v: Sequence[Scalar]) -> Rows:
+def body_coriolis_matrix(body: BodyMotion, v: Sequence[Scalar]) -> Rows:
     """J_R^T I dJ_R - J_R^T [I w]~ J_R, and what J_D adds.
 
     The forces that turn the momentum, w x p and V x p + w x L, are written as a
@@ -141,7 +141,7 @@ def body_coriolis_matrix(body: Motion, v: Sequence[Scalar]) -> Rows:
     return [[x @ force for force in forces] for x in columns]
 
 
-def printed_body_coriolis_matrix(body: Motion, v: Sequence[Scalar]) -> Rows:
+def printed_body_coriolis_matrix(body: BodyMotion, v: Sequence[Scalar]) -> Rows:
     """J_R^T I dJ_R + J_R^T w~ I J_R (17), and what J_D adds."""
     columns = velocities(body)
     V, w = combined(columns, v)
@@ -153,12 +153,12 @@ def printed_body_coriolis_matrix(body: Motion, v: Sequence[Scalar]) -> Rows:
     return [[x @ force for force in forces] for x in columns]
 
 
-def body_gravity(body: Motion) -> list[Scalar]:
+def body_gravity(body: BodyMotion) -> list[Scalar]:
     """m (rho x J_R)^T sigma (17), and what J_D adds."""
     return [-(momentum(body.inertia, x).linear @ body.sigma) for x in velocities(body)]
 
 
-def body_kinetic_energy(body: Motion, v: Sequence[Scalar]) -> Scalar:
+def body_kinetic_energy(body: BodyMotion, v: Sequence[Scalar]) -> Scalar:
     velocity = combined(velocities(body), v)
     return 0.5 * (velocity @ momentum(body.inertia, velocity))
 
@@ -166,33 +166,35 @@ def body_kinetic_energy(body: Motion, v: Sequence[Scalar]) -> Scalar:
 # Section II B: all bodies (18 to 21)
 
 
-def gibbs_function(bodies: Sequence[Motion], v: Sequence[Scalar], a: Sequence[Scalar]) -> Scalar:
+def gibbs_function(
+    bodies: Sequence[BodyMotion], v: Sequence[Scalar], a: Sequence[Scalar]
+) -> Scalar:
     """S (18): dS/dq'' are the generalised forces."""
     return sum((body_gibbs_function(body, v, a) for body in bodies), start=0)
 
 
-def forces(bodies: Sequence[Motion], v: Sequence[Scalar], a: Sequence[Scalar]) -> list[Scalar]:
+def forces(bodies: Sequence[BodyMotion], v: Sequence[Scalar], a: Sequence[Scalar]) -> list[Scalar]:
     """M q'' + C q' + G (19)."""
     return _total([body_forces(body, v, a) for body in bodies])
 
 
-def mass_matrix(bodies: Sequence[Motion]) -> Rows:
+def mass_matrix(bodies: Sequence[BodyMotion]) -> Rows:
     return _summed(body_mass_matrix, bodies)
 
 
-def coriolis_matrix(bodies: Sequence[Motion], v: Sequence[Scalar]) -> Rows:
+def coriolis_matrix(bodies: Sequence[BodyMotion], v: Sequence[Scalar]) -> Rows:
     return _summed(lambda body: body_coriolis_matrix(body, v), bodies)
 
 
-def printed_coriolis_matrix(bodies: Sequence[Motion], v: Sequence[Scalar]) -> Rows:
+def printed_coriolis_matrix(bodies: Sequence[BodyMotion], v: Sequence[Scalar]) -> Rows:
     return _summed(lambda body: printed_body_coriolis_matrix(body, v), bodies)
 
 
-def gravity(bodies: Sequence[Motion]) -> list[Scalar]:
+def gravity(bodies: Sequence[BodyMotion]) -> list[Scalar]:
     return _total([body_gravity(body) for body in bodies])
 
 
-def kinetic_energy(bodies: Sequence[Motion], v: Sequence[Scalar]) -> Scalar:
+def kinetic_energy(bodies: Sequence[BodyMotion], v: Sequence[Scalar]) -> Scalar:
     return sum((body_kinetic_energy(body, v) for body in bodies), start=0)
 
 
@@ -200,7 +202,7 @@ def _total(rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
     return [sum(column, start=0) for column in zip(*rows, strict=True)]
 
 
-def _summed(matrix: Callable[[Motion], Rows], bodies: Sequence[Motion]) -> Rows:
+def _summed(matrix: Callable[[BodyMotion], Rows], bodies: Sequence[BodyMotion]) -> Rows:
     """X_t = the sum of X_ij (20)."""
     found = [matrix(body) for body in bodies]
     return [_total(rows) for rows in zip(*found, strict=True)]

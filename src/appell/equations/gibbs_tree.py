@@ -68,14 +68,14 @@ def rotors(model: Model) -> Matrix:
     return I
 
 
-def add_matrix(I: Matrix, branch: Branch, part: Matrix) -> None:
+def add_matrix(I: Matrix, branch: OpenChain, part: Matrix) -> None:
     """A branch's inertia matrix, added to the tree's."""
     for j, row in zip(branch.links, part, strict=True):
         for k, x in zip(branch.links, row, strict=True):
             I[j][k] = I[j][k] + x
 
 
-def add_vector(total: list[Scalar], branch: Branch, part: Sequence[Scalar]) -> None:
+def add_vector(total: list[Scalar], branch: OpenChain, part: Sequence[Scalar]) -> None:
     """A branch's right-hand side, added to the tree's."""
     for j, x in zip(branch.links, part, strict=True):
         total[j] = total[j] + x
@@ -84,7 +84,7 @@ def add_vector(total: list[Scalar], branch: Branch, part: Sequence[Scalar]) -> N
 # Section 2: a branch
 
 
-class Branch(NamedTuple):
+class OpenChain(NamedTuple):
     """An open chain: its links' numbers in the tree, their joints and inertias."""
 
     links: Sequence[int]
@@ -95,17 +95,17 @@ class Branch(NamedTuple):
     c: Sequence[Sequence[Scalar]]
 
 
-def branches(model: Model, q: Sequence[Scalar]) -> list[Branch]:
+def branches(model: Model, q: Sequence[Scalar]) -> list[OpenChain]:
     """A chain from the base to each tip; links of earlier branches are virtual."""
     EA = links(model, q)
     carriers = {body.parent for body in model.bodies}
-    found: list[Branch] = []
+    found: list[OpenChain] = []
     real = [body.inertia for body in model.bodies]
     for tip, path in enumerate(model.ancestors):
         if tip not in carriers:
             inertias = [real[i] for i in path]
             found.append(
-                Branch(
+                OpenChain(
                     path,
                     bodies=[model.bodies[i] for i in path],
                     EA=[EA[i] for i in path],
@@ -133,7 +133,7 @@ def second_moments(inertia: Inertia) -> Matrix4:
 # Appendix, steps 1 and 2: where a branch is
 
 
-class Place(NamedTuple):
+class LinkTransforms(NamedTuple):
     """T_{j-1}, U1 = d(EA)/dq (7), dT/dq (33), and R from link j's axes to those before."""
 
     T: Sequence[Matrix4]
@@ -142,14 +142,14 @@ class Place(NamedTuple):
     R: Sequence[Tensor]
 
 
-def placed(branch: Branch) -> Place:
+def placed(branch: OpenChain) -> LinkTransforms:
     T = transformations(branch)
     U1 = [by_operator(EA, body) for EA, body in zip(branch.EA, branch.bodies, strict=True)]
     dT = [Tj @ U for Tj, U in zip(T, U1, strict=True)]
-    return Place(T, U1, dT, rotations(branch))
+    return LinkTransforms(T, U1, dT, rotations(branch))
 
 
-def transformations(branch: Branch) -> list[Matrix4]:
+def transformations(branch: OpenChain) -> list[Matrix4]:
     """Step 1: of the links before, T_j = T_{j-1} E_{j-1} A_j from T_0 = 1 on.
 
     The appendix also makes those between any two links, but no later step asks for them.
@@ -160,7 +160,7 @@ def transformations(branch: Branch) -> list[Matrix4]:
     return T
 
 
-def rotations(branch: Branch) -> list[Tensor]:
+def rotations(branch: OpenChain) -> list[Tensor]:
     """Step 2: between neighbours; the others that the appendix makes are not asked for either."""
     return [Tensor(*(Vector(*row[:3]) for row in EA.rows[:3])) for EA in branch.EA]
 
@@ -169,7 +169,7 @@ def rotations(branch: Branch) -> list[Tensor]:
 
 
 def forces(
-    model: Model, branch: Branch, place: Place, v: Sequence[Scalar], a: Sequence[Scalar]
+    model: Model, branch: OpenChain, place: LinkTransforms, v: Sequence[Scalar], a: Sequence[Scalar]
 ) -> list[Scalar]:
     """The joint forces that a branch asks for; without accelerations, -R of (41) and (42)."""
     v, a = ([x[i] for i in branch.links] for x in (v, a))
@@ -179,7 +179,7 @@ def forces(
 
 
 def angular_motion(
-    branch: Branch, place: Place, v: Sequence[Scalar], a: Sequence[Scalar]
+    branch: OpenChain, place: LinkTransforms, v: Sequence[Scalar], a: Sequence[Scalar]
 ) -> tuple[list[Vector], list[Vector]]:
     """Step 3: angular velocities and accelerations, equations 28, 31 and 32."""
     w, dw = [], []
@@ -194,7 +194,7 @@ def angular_motion(
 
 
 def accelerations(
-    branch: Branch, place: Place, v: Sequence[Scalar], a: Sequence[Scalar]
+    branch: OpenChain, place: LinkTransforms, v: Sequence[Scalar], a: Sequence[Scalar]
 ) -> list[Matrix4]:
     """T'' (27), its sums (29) and (30) link by link:
 
@@ -213,8 +213,8 @@ def accelerations(
 
 
 def carried(
-    branch: Branch,
-    place: Place,
+    branch: OpenChain,
+    place: LinkTransforms,
     ddT: Sequence[Matrix4],
     w: Sequence[Vector],
     dw: Sequence[Vector],
@@ -238,8 +238,8 @@ def carried(
 
 def projected(
     model: Model,
-    branch: Branch,
-    place: Place,
+    branch: OpenChain,
+    place: LinkTransforms,
     p: Sequence[Sequence[Scalar]],
     Q: Sequence[Matrix4],
     chi: Sequence[Vector],
@@ -255,12 +255,12 @@ def projected(
 # Appendix, steps 6 and 7: the inertia matrix
 
 
-def inertia_matrix(branch: Branch, place: Place) -> Matrix:
+def inertia_matrix(branch: OpenChain, place: LinkTransforms) -> Matrix:
     """A branch's inertia matrix, figure 2."""
     return coupled(branch, place, moved_moments(branch), turned_moments(branch, place))
 
 
-def moved_moments(branch: Branch) -> list[list[Matrix4]]:
+def moved_moments(branch: OpenChain) -> list[list[Matrix4]]:
     """Step 6: F (36) of joints j and k >= j, as ``F[k][j]``."""
     n = len(branch.links)
     F: list[list[Matrix4]] = [[] for _ in range(n)]
@@ -274,7 +274,7 @@ def moved_moments(branch: Branch) -> list[list[Matrix4]]:
     return F
 
 
-def turned_moments(branch: Branch, place: Place) -> list[list[Tensor]]:
+def turned_moments(branch: OpenChain, place: LinkTransforms) -> list[list[Tensor]]:
     """Step 6: P (38) of joints j and k >= j, as ``P[k][j]``."""
     n = len(branch.links)
     P: list[list[Tensor]] = [[] for _ in range(n)]
@@ -289,8 +289,8 @@ def turned_moments(branch: Branch, place: Place) -> list[list[Tensor]]:
 
 
 def coupled(
-    branch: Branch,
-    place: Place,
+    branch: OpenChain,
+    place: LinkTransforms,
     F: Sequence[Sequence[Matrix4]],
     P: Sequence[Sequence[Tensor]],
 ) -> Matrix:

@@ -11,7 +11,7 @@ from math import isfinite
 from textwrap import wrap
 
 from appell.compile.elementary import routine
-from appell.compile.emitter import Emitter, Writer
+from appell.compile.emit.emitter import Emitter, Writer
 from appell.compile.lower import Real, Routine
 from appell.compile.plan import Plan, Window
 from appell.compile.tape import Tape
@@ -94,7 +94,7 @@ class Function(Lines):
         self.text = "\n".join([*lines, "{", *self.lines, f"    return {_bare(given)};", "}\n"])
 
 
-class Body(Lines, Emitter):
+class FunctionBody(Lines, Emitter):
     """Writes the functions, value by value: ``text`` is theirs."""
 
     def __init__(self, tape: Tape, real: Real, name: str) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from appell.compile.lower import REALS
-from appell.export.body import Body, literal
-from appell.export.folder import place_of, write
+from appell.errors import AppellError
+from appell.export.body import FunctionBody, literal
 from appell.export.header import header
 from appell.export.runtime import filled, runtime, template
 from appell.export.selftest import selftest
 from appell.export.subject import Subject, subject
+from appell.export.whole_folder import place_of, write
 
 if TYPE_CHECKING:
     from appell.compile.count import Operations
@@ -51,7 +57,7 @@ def c(
     """
     place = place_of(folder)
     of = subject(what, quantity, name, dtype, options)
-    body = Body(of.tape, REALS[of.dtype], of.name)
+    body = FunctionBody(of.tape, REALS[of.dtype], of.name)
     made_as = "Compile it with any C99 compiler, without -ffast-math."
     files = {
         f"{of.name}.h": header(of, body.stack, made_as),
@@ -72,7 +78,7 @@ def guides(readme: str, told: Mapping[str, str]) -> dict[str, str]:
     return texts
 
 
-def _source(of: Subject, body: Body) -> str:
+def _source(of: Subject, body: FunctionBody) -> str:
     real = REALS[of.dtype]
     constants = [
         f"const {real.name} {x}[{len(values)}] = "
@@ -87,3 +93,28 @@ def _source(of: Subject, body: Body) -> str:
             body.text + filled("end", real),
         ]
     )
+
+
+PAPER = {"Pentium, 150 MHz": 0.225e-3, "Pentium II, 350 MHz": 0.061e-3}
+
+
+def seconds_per_step(exported: Exported) -> float | None:
+    """The self-test's time, compiled by $CC or cc with -O2; None if there is no compiler."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    if not compiler or not shutil.which(compiler[0]):
+        return None
+    sources = [str(path.resolve()) for path in exported.files if path.suffix == ".c"]
+    with TemporaryDirectory(prefix="appell-export-") as folder:
+        program = str(Path(folder) / "test")
+        flags = ["-std=c99", "-O2", "-DTIMING", "-o", program]
+        _run([*compiler, *flags, *sources])
+        told = _run([program]).splitlines()[-1]
+    return float(told.split()[0]) * 1e-9
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        told = (done.stderr or done.stdout).strip()
+        raise AppellError(f"{command[0]} failed with status {done.returncode}: {told}")
+    return done.stdout

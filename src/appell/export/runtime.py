@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from appell.compile.emit.trigonometry import two_over_pi
 from appell.compile.lower import Real
 from appell.compile.tape import FUSED
-from appell.compile.trigonometry import two_over_pi
-from appell.export.body import Body, literal
+from appell.export.body import FunctionBody, literal
 
 
-def runtime(body: Body) -> str:
+def runtime(body: FunctionBody) -> str:
     """What a body's steps need."""
     real, needed = body.real, body.operations
     parts = ["preamble"]

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
-    "Base": "base",
-    "Box": "limits",
-    "Data": "data",
-    "Excitation": "excitation",
-    "Fit": "result",
-    "HalfSpace": "limits",
-    "Validation": "validation",
-    "base_parameters": "base",
-    "cross_validate": "validation",
-    "excite": "excitation",
-    "fit": "fitting",
-    "joined": "data",
-    "observe": "observing",
-    "pseudo_inertia": "physical",
-    "random_states": "states",
-    "validate": "validation",
+    "Base": "base.base_parameters",
+    "Box": "excitation.motion_limits",
+    "Data": "data.dataset",
+    "Excitation": "excitation.excite",
+    "Fit": "estimate.result",
+    "HalfSpace": "excitation.motion_limits",
+    "Validation": "estimate.validation",
+    "base_parameters": "base.base_parameters",
+    "cross_validate": "estimate.validation",
+    "excite": "excitation.excite",
+    "fit": "estimate.fitting",
+    "joined": "data.dataset",
+    "observe": "data.observing",
+    "pseudo_inertia": "estimate.physical",
+    "random_states": "base.states",
+    "validate": "estimate.validation",
 }
 
 __all__ = [
@@ -32,16 +32,16 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from appell.identify.base import Base, base_parameters
-    from appell.identify.data import Data, joined
-    from appell.identify.excitation import Excitation, excite
-    from appell.identify.fitting import fit
-    from appell.identify.limits import Box, HalfSpace
-    from appell.identify.observing import observe
-    from appell.identify.physical import pseudo_inertia
-    from appell.identify.result import Fit
-    from appell.identify.states import random_states
-    from appell.identify.validation import Validation, cross_validate, validate
+    from appell.identify.base.base_parameters import Base, base_parameters
+    from appell.identify.base.states import random_states
+    from appell.identify.data.dataset import Data, joined
+    from appell.identify.data.observing import observe
+    from appell.identify.estimate.fitting import fit
+    from appell.identify.estimate.physical import pseudo_inertia
+    from appell.identify.estimate.result import Fit
+    from appell.identify.estimate.validation import Validation, cross_validate, validate
+    from appell.identify.excitation.excite import Excitation, excite
+    from appell.identify.excitation.motion_limits import Box, HalfSpace
 
 
 def __getattr__(name: str) -> Any:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.library import load
-from appell.papers.abedloo_simulator import PSI, THETA, Motion, Simulator, read, simulate
-from appell.parallel import SphericalRobot
+from appell.papers.abedloo2014_simulator import PSI, THETA, Motion, Simulator, read, simulate
+from appell.robots.registry import load
+from appell.robots.spherical import SphericalRobot
 from appell.show.document import Document, Picture, Row, Table
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtLeast, AtMost, Ratio, Rule

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.control import Adc, ComputedTorque, cubic, quintic, septic, track, trapezoidal
-from appell.control.trajectory import Trajectory
-from appell.library import load
-from appell.papers.timing import quickest
-from appell.robot import Robot
+from appell.control.trajectories.trajectory import Trajectory
+from appell.papers.common.timing import quickest
+from appell.robots.registry import load
+from appell.robots.robot import Robot
 from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule

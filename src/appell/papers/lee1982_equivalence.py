@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 
 from appell.control import quintic
-from appell.control.plan import planned
+from appell.control.trajectories.sampled import planned
+from appell.papers.common.rounding_bound import rounding
 from appell.papers.lee1982_control import (
     DEFAULT,
     DURATION,
@@ -22,8 +23,7 @@ from appell.papers.lee1982_control import (
     followed,
     robot,
 )
-from appell.papers.rounding import rounding
-from appell.robot import Array
+from appell.robots.robot import Array
 from appell.show.document import Row, Table
 from appell.show.rules import AtMost, Expected, Ratio
 

@@ -9,7 +9,7 @@ from appell.equations import lagrange_euler
 from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.homogeneous import Matrix4
 from appell.maths.scalar import Scalar
-from appell.papers.general import general_chain, polynomials, states
+from appell.papers.common.general import general_chain, polynomials, states
 from appell.show.document import Row, Table
 
 SIZES = range(1, 9)

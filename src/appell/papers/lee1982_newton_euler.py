@@ -7,7 +7,7 @@ from appell.equations import newton_euler
 from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.rotation import Matrix
 from appell.maths.vector import ZERO, Tensor, Vector
-from appell.papers.general import general_links, polynomials, states
+from appell.papers.common.general import general_links, polynomials, states
 from appell.show.document import Row, Table
 from appell.show.rules import Expected
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.model.library.tree import tree_of_bars
-from appell.papers import shafei_counts
-from appell.recipe import Recipe, recorded
-from appell.robot import Robot
+from appell.papers import shafei2018_counts
+from appell.robots.recipe import Recipe, recorded
+from appell.robots.robot import Robot
 from appell.show.document import Document, Movie, Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtMost, Differs, Known, Within
@@ -29,7 +29,7 @@ from appell.walls import Circle
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from appell.simulation.impact import Impact
+    from appell.simulation.contacts.impact import Impact
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -73,11 +73,11 @@ def document() -> Document:
         source="A. M. Shafei, H. R. Shafei, 2018",
         tables=[
             table_3("made symmetric"), table_3("as printed"), energy_table(), formulations_table(),
-            apart_table(), *shafei_counts.tables(), time_table(),
+            apart_table(), *shafei2018_counts.tables(), time_table(),
         ],
         pictures=[
             *(Picture(f"Figure {k}", text, draw) for k, (text, draw) in FIGURES.items()),
-            *shafei_counts.pictures(),
+            *shafei2018_counts.pictures(),
         ],
         movies=[Movie("The flight", "Five impacts within 1.5 s; ten times slower.", movie)],
     )  # fmt: skip

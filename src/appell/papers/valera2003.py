@@ -11,7 +11,14 @@ from appell.equations import gibbs_vector, gibbs_vector_paul, newton_euler
 from appell.maths.vector import Vector
 from appell.model.links import near_ends
 from appell.model.model import Model
-from appell.papers.general import SIZES, Steps, general_chain, general_links, polynomials, states
+from appell.papers.common.general import (
+    SIZES,
+    Steps,
+    general_chain,
+    general_links,
+    polynomials,
+    states,
+)
 from appell.show.document import Document, Row, Table
 from appell.show.rules import EQUAL, Differs
 

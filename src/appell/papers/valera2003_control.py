@@ -24,11 +24,11 @@ from appell.control import (
     spline,
     track,
 )
-from appell.control.trajectory import Trajectory
-from appell.library import load
-from appell.papers.timing import quickest
+from appell.control.trajectories.trajectory import Trajectory
+from appell.papers.common.timing import quickest
 from appell.papers.valera2003_line import DEFAULT, PAPER
-from appell.robot import Robot
+from appell.robots.registry import load
+from appell.robots.robot import Robot
 from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtLeast, AtMost, Expected

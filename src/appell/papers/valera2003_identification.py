@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.identify import Excitation, Fit, excite, fit
-from appell.identify.fitting import Method
-from appell.library import load
+from appell.identify.estimate.fitting import Method
 from appell.papers.valera2003_line import PAPER
-from appell.robot import Array, Robot
+from appell.robots.registry import load
+from appell.robots.robot import Array, Robot
 from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtLeast, AtMost, Rule

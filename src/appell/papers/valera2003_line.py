@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from appell.library import load
-from appell.papers.rounding import rounding
-from appell.robot import Array
+from appell.papers.common.rounding_bound import rounding
+from appell.robots.registry import load
+from appell.robots.robot import Array
 from appell.show import plots
 from appell.show.document import Picture, Row, Table
 from appell.show.rules import AtMost, Expected, Rule, Within

@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.control import rig
-from appell.control.rig.controller import Controller, Phase
-from appell.control.rig.log import Writer
-from appell.control.rig.loop import Loop
-from appell.control.rig.mission import Follow
-from appell.control.rig.plant import Rig
-from appell.control.rig.protocol import command_bytes, command_of, reading_bytes, reading_of
+from appell import rig
 from appell.papers.valera2003_control import (
     DURATION,
     MACHINES,
@@ -33,6 +27,12 @@ from appell.papers.valera2003_control import (
     robots,
 )
 from appell.papers.valera2003_line import DEFAULT, PAPER
+from appell.rig.controller.controller import Controller, Phase
+from appell.rig.controller.mission import Follow
+from appell.rig.log.log_file import Writer
+from appell.rig.loop.control_loop import ControlLoop
+from appell.rig.machine.protocol import command_bytes, command_of, reading_bytes, reading_of
+from appell.rig.machine.simulated_machine import Rig
 from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import add_legend, new_figure, new_grid
 from appell.show.rules import AtMost, Below, Rule
@@ -146,7 +146,7 @@ def cycle_times(cycles: int = 1500, machine_period: bool = False) -> tuple[float
     moved = Timed(controller(LAW), Follow(trajectory, machine), machine)
     decided, whole = list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="appell-") as folder:
-        loop = Loop(moved, mirror, Writer(Path(folder) / "log.mcap", machine.n, {}))
+        loop = ControlLoop(moved, mirror, Writer(Path(folder) / "log.mcap", machine.n, {}))
         loop.begin()
         while len(whole) < cycles and not moved.ended:
             mirror.turn()

@@ -11,7 +11,7 @@ from appell.show import plots
 from appell.show.page import page, table
 from appell.show.svg import inline_svg
 from appell.study import StraightLine
-from appell.study.timing import Timing
+from appell.study.study_timing import Timing
 
 _TITLES = {
     "arm": "The arm on its line",

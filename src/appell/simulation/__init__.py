@@ -1,7 +1,7 @@
 """Simulation: flight, events, impacts and lasting contacts."""
 
 from appell.maths.tableau import Tableau
-from appell.simulation.impact import EnergyWarning, Impact
+from appell.simulation.contacts.impact import EnergyWarning, Impact
 from appell.simulation.run import Run, load_run
 from appell.simulation.simulate import simulate
 

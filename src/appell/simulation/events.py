@@ -1,7 +1,7 @@
 """The first event in a step: a gap that closes, or a mode that ends.
 
 Whether a gap closes is decided, not sampled: over a stretch of the step it is bounded by
-:mod:`appell.simulation.bounds`. Where the bounds leave room, or the gap only grows, it does not
+:mod:`appell.simulation.contacts.bounds`. Where the bounds leave room, or the gap only grows, it does not
 close; where it only shrinks, its end tells; all else is halved and looked at again. So the first
 place where any gap closes is found, however short its stay behind the wall.
 """
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from appell.simulation.bounds import Along
-from appell.simulation.contact import Contacts
+from appell.simulation.contacts.bounds import Along
+from appell.simulation.contacts.contact import Contacts
 from appell.simulation.path import Piece, root
 
 Array = npt.NDArray[np.floating[Any]]

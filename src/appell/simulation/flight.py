@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.maths.tableau import Tableau
-from appell.simulation.bounds import deepest
-from appell.simulation.contact import Contacts, State
+from appell.simulation.contacts.bounds import deepest
+from appell.simulation.contacts.contact import Contacts, ContactState
+from appell.simulation.contacts.hold import STILL, Holder, Indices, LetGo, Modes
+from appell.simulation.contacts.impact import Impact, audit, jump, recorded
+from appell.simulation.contacts.least import Contradiction, Paradox
+from appell.simulation.contacts.settle import TOUCH, least_change, settle
 from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
-from appell.simulation.hold import STILL, Holder, Indices, LetGo, Modes
-from appell.simulation.impact import Impact, audit, jump, recorded
-from appell.simulation.least import Contradiction, Paradox
 from appell.simulation.mechanics import Mechanics, Turn
 from appell.simulation.path import Piece
 from appell.simulation.run import Run, joined, normalised
-from appell.simulation.settle import TOUCH, least_change, settle
 from appell.simulation.stepper import Failed, Implicit, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque
 
@@ -331,7 +331,7 @@ class Flight:
         approach = least_change(M, c.J[taking], -c.rate[taking] - STILL)
         self._change(c, taking, np.zeros(len(taking)), self.v + approach)
 
-    def _change(self, c: State, taking: Indices, e: Array, v: Array) -> None:
+    def _change(self, c: ContactState, taking: Indices, e: Array, v: Array) -> None:
         """Speeds v changed by an impact of some contacts, with its record."""
         M = self.mechanics.mass_matrix(self.q)
         done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.dynamics import Dynamics
+from appell.robots.dynamics import Dynamics
 
 Array = npt.NDArray[np.floating[Any]]
 Flow = Callable[[Array, Array, Array], Array]

@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.constraints.choose import freedom_at
-from appell.constraints.closed import ClosedRobot
-from appell.constraints.refusal import OPEN, SingularError
-from appell.constraints.regular import POOR, Look, first_singular, look
 from appell.errors import InputError
-from appell.parallel.refusal import reason
-from appell.parallel.spherical import SphericalRobot
-from appell.robot import Robot
-from appell.simulation.contact import Contacts, State
+from appell.robots.closed.closed_robot import ClosedRobot
+from appell.robots.closed.independent_speeds import freedom_at
+from appell.robots.closed.near_singular import POOR, Look, first_singular, look
+from appell.robots.closed.refusal import OPEN, SingularError
+from appell.robots.robot import Robot
+from appell.robots.spherical.spherical_refusal import reason
+from appell.robots.spherical.spherical_robot import SphericalRobot
+from appell.robots.system import formulation_of
+from appell.simulation.contacts.contact import Contacts, ContactState
 from appell.simulation.flow import flow
 from appell.simulation.friction import joint_friction
 from appell.simulation.path import Piece
 from appell.simulation.torques import Torque
-from appell.system import formulation_of
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -141,7 +141,7 @@ class Mechanics:
         """Forces on the robot's speeds v, as the flow takes them."""
         return Q
 
-    def contacts(self, contacts: Contacts, q: Array, u: Array) -> State:
+    def contacts(self, contacts: Contacts, q: Array, u: Array) -> ContactState:
         """The contacts, with Jacobians by the integrated speeds."""
         return contacts.at(q, u)
 
@@ -234,7 +234,7 @@ class ClosedMechanics(Mechanics):
         f[self.shown] = Q
         return f
 
-    def contacts(self, contacts: Contacts, q: Array, u: Array) -> State:
+    def contacts(self, contacts: Contacts, q: Array, u: Array) -> ContactState:
         c, Gamma, drift = contacts.at(q, self.speeds(q, u)), self.rows(q), self.drift(q, u)
         J = c.J @ Gamma
         # What no allowed speed moves is only rounding here, and holds nothing.

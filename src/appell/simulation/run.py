@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.dynamics import Dynamics
 from appell.errors import InputError, quoted, reading
 from appell.model.configuration import unit_quaternion
 from appell.model.units import Units, units_of
-from appell.robot import Robot
-from appell.simulation.impact import Impact, impact_from_json, impact_to_json
+from appell.robots.dynamics import Dynamics
+from appell.robots.robot import Robot
+from appell.simulation.contacts.impact import Impact, impact_from_json, impact_to_json
 from appell.simulation.path import Piece, evaluate
 from appell.simulation.run_file import load_arrays, save_arrays
 from appell.simulation.run_picture import picture

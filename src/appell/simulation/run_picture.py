@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.errors import AppellError
 from appell.model.units import Units, joined
-from appell.robot import Array
+from appell.robots.robot import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

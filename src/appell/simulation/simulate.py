@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.dynamics import Dynamics
 from appell.errors import InputError, interrupted
 from appell.maths.tableau import Tableau
 from appell.model.configuration import normalise
-from appell.simulation.contact import Choice, find_contacts
+from appell.robots.dynamics import Dynamics
+from appell.simulation.contacts.contact import Choice, find_contacts
+from appell.simulation.contacts.impact import LAWS
 from appell.simulation.events import Degenerate
 from appell.simulation.flight import Flight, Options, Stopped
-from appell.simulation.impact import LAWS
 from appell.simulation.mechanics import mechanics_of
 from appell.simulation.run import Run
 from appell.simulation.stepper import EXPLICIT, IMPLICIT, SMALLEST_RTOL, tableau
@@ -65,7 +65,7 @@ def simulate(
     at rest.
 
     ``walls`` (:mod:`appell.walls`) stop the robot's points: those of ``points`` (see
-    :func:`appell.simulation.contact.contact_points`), and ``stops`` its joints at their limits. An
+    :func:`appell.simulation.contacts.contact.contact_points`), and ``stops`` its joints at their limits. An
     impact follows Newton's ``law`` or Poisson's with a ``restitution`` of 0 to 1 and Coulomb
     friction ``mu``, for walls that have none of their own. Contacts closer than ``gap``, in m, that
     approach when another strikes are struck with it. A contact whose next bounce would be lower

@@ -15,17 +15,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from appell.control import ComputedTorque, Law, TrackingIntegral, Trajectory, quintic
-from appell.control.rig import Machine, Report, puma560_machine
-from appell.control.rig import run as run_rig
 from appell.equations.computed_torque import computed_torque
 from appell.equations.energy import friction
 from appell.equations.feedback import DEFAULT
 from appell.errors import AppellError
 from appell.identify import Data, Excitation, Fit, HalfSpace, Validation, excite, observe, validate
 from appell.identify import fit as estimate
-from appell.identify.fitting import METHODS
-from appell.library import load
-from appell.robot import Array, Robot
+from appell.identify.estimate.fitting import METHODS
+from appell.rig import Machine, Report, puma560_machine
+from appell.rig import run as run_rig
+from appell.robots.registry import load
+from appell.robots.robot import Array, Robot
 
 LOAD, PLACE = 1.5, (0.0, 0.0, 0.08)  # kg, and m from the wrist along the hand
 OFF = (1.15, 0.85, 1.12, 0.88, 1.2, 0.82)  # each link's mass and inertia by the model's
@@ -204,7 +204,7 @@ def estimates(nominal: Robot, data: Data) -> tuple[dict[str, Fit], dict[str, str
 
 def following(report: Report) -> tuple[Array, Array]:
     """Times and position errors while a run followed its motion, s and rad."""
-    from appell.control.rig.controller import Phase
+    from appell.rig.controller.controller import Phase
 
     on_the_way = report.log["phase"] == Phase.FOLLOW
     t = report.log.t[on_the_way]

@@ -30,7 +30,7 @@ _TWISTS = (
 )  # fmt: skip
 
 
-class Arm(NamedTuple):
+class PumaArm(NamedTuple):
     """The four lengths of a PUMA's geometry, m."""
 
     a2: float
@@ -53,7 +53,7 @@ class Arm(NamedTuple):
         )  # fmt: skip
 
 
-def arm(model: Model) -> Arm:
+def arm(model: Model) -> PumaArm:
     """The lengths of a robot, if it is built like the PUMA."""
     bodies = model.bodies if isinstance(model, Model) else ()  # a wrist is no tree
     if len(bodies) == model.nv == 6:
@@ -63,7 +63,7 @@ def arm(model: Model) -> Arm:
         wanted = [(i - 1, _TWISTS[i], offsets[i], 1, 0) for i in range(6)]
         built = [(b.parent, b.R0, b.s0, b.ratio, b.shift) for b in bodies if b.joint.screw.periodic]
         if built == wanted and tool == Frame(tool.name, 5, _TWISTS[0], ZERO):
-            return Arm(a2, a3, d3, -y)
+            return PumaArm(a2, a3, d3, -y)
     raise InputError(
         f"'{model.name}' is not built like the PUMA (modified Denavit-Hartenberg, alpha = 0, "
         "-90, 0, 90, -90, 90 degrees, lengths a2, a3, d3, d4 only), so its inverse kinematics "
@@ -71,7 +71,7 @@ def arm(model: Model) -> Arm:
     )
 
 
-def inverse_kinematics(arm: Arm, position: Array, R: Array, branch: Branch) -> Array:
+def inverse_kinematics(arm: PumaArm, position: Array, R: Array, branch: Branch) -> Array:
     """Joint angles, (..., 6), that put the tool at positions (..., 3) with axes R (..., 3, 3).
 
     The positions must be within reach: see :func:`beyond_reach`.
@@ -82,7 +82,7 @@ def inverse_kinematics(arm: Arm, position: Array, R: Array, branch: Branch) -> A
     return np.stack(np.broadcast_arrays(*chosen), axis=-1)
 
 
-def beyond_reach(arm: Arm, position: Array) -> Array:
+def beyond_reach(arm: PumaArm, position: Array) -> Array:
     """How far, in m, positions (..., 3) lie outside what the arm reaches; negative inside."""
     across = np.hypot(position[..., 0], position[..., 1])
     from_base = np.linalg.norm(position, axis=-1)

@@ -12,13 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.control.rig.machine import puma560_machine
 from appell.equations.spherical_wrist import BRANCHES, Branch
 from appell.errors import InputError
-from appell.library import load
-from appell.robot import Array, Robot
+from appell.rig.machine.machine import puma560_machine
+from appell.robots.registry import load
+from appell.robots.robot import Array, Robot
 from appell.study.puma_kinematics import (
-    Arm,
+    PumaArm,
     arm,
     beyond_reach,
     inverse_kinematics,
@@ -142,7 +142,7 @@ def straight_path(scenario: Scenario) -> Path:
 
 
 def follow(
-    robot: Robot, lengths: Arm, path: Path, branch: Branch, formulation: str | None = None
+    robot: Robot, lengths: PumaArm, path: Path, branch: Branch, formulation: str | None = None
 ) -> Motion:
     """The motion of one branch: J v = twist, J a = 0 - dJ/dt v, tau by Gibbs-Appell."""
     q = _continuous(inverse_kinematics(lengths, path.position, path.R, branch))
@@ -193,7 +193,7 @@ def bias_acceleration(J: Array, v: Array) -> Array:
     return np.concatenate([part.sum(axis=-1) for part in parts], axis=-1)
 
 
-def _refuse_beyond_reach(lengths: Arm, scenario: Scenario, path: Path) -> None:
+def _refuse_beyond_reach(lengths: PumaArm, scenario: Scenario, path: Path) -> None:
     """Look at the ends and where the line passes nearest to the base and to its axis: a line
     leaves the arm's reach there first."""
     start, way = path.position[0], path.position[-1] - path.position[0]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from appell.model.library.free import free_chain
+from appell.model.library.free_chain import free_chain
 from appell.model.library.planar import planar_chain, two_link
 from appell.model.library.puma560 import puma560
 from appell.model.library.random import random_tree
-from appell.model.library.spherical import (
+from appell.model.library.spherical_robots import (
     agile_eye,
     agile_wrist,
     redundant_wrist,

@@ -1,0 +1,1 @@
+"""Emitters: from a tape to code."""

@@ -1,0 +1,137 @@
+"""Inverse kinematics: joint positions that put a frame in a pose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from appell.control.kinematics.arm import has_closed_form, spherical_arm
+from appell.control.kinematics.closed_form import closed_form
+from appell.control.kinematics.goal import PoseRequest, read
+from appell.control.kinematics.least_squares import solve
+from appell.control.kinematics.unreachable import (
+    refuse,
+    refuse_branch,
+    refuse_limits,
+    warn_near_singular,
+)
+from appell.equations.spherical_wrist import BRANCHES
+from appell.errors import InputError
+from appell.robots.robot import Array, Numbers, Robot
+
+_METHODS = ("auto", "closed", "numeric")
+_REACH = 1e-14  # of the square of the arm's size: squares of lengths by rounding
+_SLACK = 1e-9  # rad or m by which a limit may be passed
+_FAR = 1e9  # what is beyond the limits is taken last
+
+
+def inverse_kinematics(
+    robot: Robot,
+    pose: Numbers,
+    start: Numbers | None = None,
+    *,
+    branch: str = "nearest",
+    frame: str | None = None,
+    method: str = "auto",
+    limits: bool = True,
+    tolerance: float = 1e-9,
+    restarts: int = 50,
+    seed: int = 0,
+) -> Array:
+    """Joint positions, (..., n), that put a frame (the tip without a name) in poses (..., 4, 4)
+    in the base's axes. Positions (..., 3) instead of poses leave the frame's axes open.
+
+    An arm with a spherical wrist has a closed form: ``branch`` names one of its eight ways to
+    reach a pose (see :data:`BRANCHES`), "nearest" takes the one nearest to ``start``, and "all"
+    gives all, (..., 8, 6), whatever the limits, NaN where one does not reach. Other robots are
+    solved by damped least squares from ``start``, to ``tolerance`` (m and rad), and from
+    ``restarts`` random positions where that fails. Without ``start``, the middle of the limits.
+
+    Joints stay within their limits unless ``limits=False``. A pose out of reach raises
+    UnreachableError, which says how far; near a singularity a SingularWarning is given, unless
+    all branches are asked for.
+    """
+    if not isinstance(robot, Robot):
+        raise InputError(
+            f"inverse_kinematics: a {type(robot).__name__} is not a robot of joints in a tree; "
+            "give a Robot, as appell.load gives it."
+        )
+    asked = read(robot, pose, start, frame, limits)
+    _check_options(branch, method, tolerance, restarts)
+    closed = method == "closed" or (
+        method == "auto" and not asked.goal.place and has_closed_form(robot, frame)
+    )
+    if method == "closed":
+        spherical_arm(robot, frame)  # says why there is none
+        if asked.goal.place:
+            raise InputError(
+                "a position alone leaves the wrist open, so it has no closed form; give poses "
+                "(..., 4, 4), or use method='numeric'."
+            )
+    if branch != "nearest" and not closed:
+        raise InputError(
+            f"branch={branch!r}: only an arm with a spherical wrist has branches; leave it out, "
+            "and give the start from which a solution is to be sought."
+        )
+    found = _closed(asked, branch) if closed else _numeric(asked, tolerance, restarts, seed)
+    if branch != "all":
+        warn_near_singular(asked, found)
+    return found.reshape(asked.shape + found.shape[1:])
+
+
+def _closed(asked: PoseRequest, branch: str) -> Array:
+    """By the closed form; coordinates that do not move the frame stay as they start."""
+    goal = asked.goal
+    fitted = spherical_arm(goal.robot, goal.frame)
+    arm = list(fitted.coordinates)
+    q, beyond = closed_form(goal.robot, goal.frame)(goal.pose)
+    reached: Any = np.repeat(beyond <= _REACH * fitted.arm.size**2, 2, axis=-1)
+    refuse(asked, ~reached.any(axis=-1))
+    if branch == "all":
+        q[~reached] = np.nan
+        return q
+    start = asked.start[:, None, arm]
+    low, high = (side[arm] for side in asked.limits)
+    turning = np.array([goal.robot.model.joints[k].screw.periodic for k in arm])
+    q = np.where(turning, _turned(q, start, low, high), q)
+    allowed: Any = ((q >= low - _SLACK) & (q <= high + _SLACK)).all(axis=-1)
+    if branch != "nearest":
+        chosen = np.full(len(q), list(BRANCHES).index(branch))
+        refuse_branch(asked, branch, reached[:, chosen[0]])
+    else:
+        distance = np.linalg.norm(q - start, axis=-1) + np.where(allowed, 0.0, _FAR)
+        chosen = np.argmin(np.where(reached, distance, np.inf), axis=-1)
+    rows = np.arange(len(q))
+    refuse_limits(asked, branch, q[rows, chosen], allowed[rows, chosen], arm)
+    full = asked.start.copy()
+    full[:, arm] = np.clip(q[rows, chosen], low, high)
+    return full
+
+
+def _numeric(asked: PoseRequest, tolerance: float, restarts: int, seed: int) -> Array:
+    draw = np.random.default_rng(seed)
+    found = solve(asked.goal, asked.start, asked.limits, tolerance, restarts, draw)
+    refuse(asked, ~found.within(tolerance), found)
+    return found.q
+
+
+def _turned(q: Array, start: Array, low: Array, high: Array) -> Array:
+    """Angles moved by whole turns towards the start, within the limits where they can be."""
+    turn = 2 * np.pi
+    least = np.ceil((low - _SLACK - q) / turn)
+    most = np.floor((high + _SLACK - q) / turn)
+    turns = np.round((start - q) / turn)
+    return q + turn * np.where(least <= most, np.clip(turns, least, most), turns)
+
+
+def _check_options(branch: Any, method: Any, tolerance: Any, restarts: Any) -> None:
+    known = ("nearest", "all", *BRANCHES)
+    if branch not in known:
+        raise InputError(f"branch={branch!r}; expected one of {', '.join(known)}.")
+    if method not in _METHODS:
+        raise InputError(f"method={method!r}; expected one of {', '.join(_METHODS)}.")
+    if not isinstance(tolerance, int | float) or not 1e-13 <= tolerance < 1:
+        raise InputError(f"tolerance={tolerance!r}; expected m and rad, from 1e-13 to below 1.")
+    if not isinstance(restarts, int | np.integer) or restarts < 0:
+        raise InputError(f"restarts={restarts!r}; expected a whole number, zero or more.")

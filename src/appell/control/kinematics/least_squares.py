@@ -1,0 +1,145 @@
+"""Inverse kinematics of any robot: damped least squares within the joints' limits.
+
+Levenberg and Marquardt's method on the difference of two poses, for many poses at a time, with
+the last steps bent along the curvature (Transtrum and Sethna 2012), without which it creeps
+near singularities. A joint at a limit that would pass it is held there. Where one start leads
+nowhere, others are drawn at random.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.control.kinematics.goal import Goal, moving
+from appell.robots.robot import Array
+
+_STEPS = 200  # from one start; a solution takes about 15
+_FIRST, _MOST = 1.0, 1e14  # of the damping's factor m
+_LEAST = 1e-15  # damping
+_PROBE = 0.1  # of a step, to feel its curvature
+_WHILE, _NEAR = 20, 0.1  # steps, m or rad
+_ROUNDING, _TIGHT = 1e-14, 1e-12
+_FLAT = 1e-10  # a gradient of the squared error: nothing is left to gain
+
+
+class NearestPositions(NamedTuple):
+    """The best positions (N, n), and what is missing there: m and rad, each (N,)."""
+
+    q: Array
+    distance: Array
+    angle: Array
+
+    def within(self, tolerance: float) -> npt.NDArray[np.bool_]:
+        return (self.distance <= tolerance) & (self.angle <= tolerance)
+
+
+def solve(
+    goal: Goal,
+    start: Array,
+    limits: tuple[Array, Array],
+    tolerance: float,
+    restarts: int,
+    draw: np.random.Generator,
+) -> NearestPositions:
+    """From a start (N, n), and from random ones where it does not lead to the goal."""
+    best = _descend(goal, start, limits)
+    low, high = (np.clip(side, -np.pi, np.pi) for side in limits)
+    wide = limits[1] - limits[0] > 2 * np.pi
+    low, high = np.where(wide, low, limits[0]), np.where(wide, high, limits[1])
+    for _ in range(restarts):
+        (left,) = np.nonzero(~best.within(tolerance))
+        if not len(left):
+            break
+        fresh = draw.uniform(low, high, (len(left), start.shape[1]))
+        fixed = ~moving(goal)
+        fresh[:, fixed] = start[left][:, fixed]
+        other = _descend(goal.of(left), fresh, limits)
+        better = np.hypot(other.distance, other.angle) < np.hypot(
+            best.distance[left], best.angle[left]
+        )
+        for mine, new in zip(best, other, strict=True):
+            mine[left[better]] = new[better]
+    (left,) = np.nonzero(~best.within(tolerance))
+    if len(left):  # how far they are from their goals is to be known well
+        one = left[[int(np.argmax(np.hypot(best.distance[left], best.angle[left])))]]
+        for mine, new in zip(best, _descend(goal.of(one), best.q[one], limits, True), strict=True):
+            mine[one] = new
+    return best
+
+
+def _descend(
+    goal: Goal, start: Array, limits: tuple[Array, Array], patient: bool = False
+) -> NearestPositions:
+    """Steps dq = J^T (J J^T + m |e|^2)^-1 e, each taken only if the error shrinks by it.
+
+    The damping m |e|^2 lets the last steps double the digits. Without patience, a descent ends
+    that is far from the goal and has not halved its error in a while.
+    """
+    q = np.clip(start, *limits)
+    e = goal.error(q)
+    m = np.full(len(q), _FIRST)
+    active = np.arange(len(q))
+    before = _size(e)
+    for k in range(_STEPS):
+        size = _size(e[active])
+        J = _free(goal.of(active).jacobian(q[active]), q[active], e[active], limits)
+        gradient = np.abs(_times(np.swapaxes(J, -1, -2), e[active])).max(axis=-1)
+        going = (size > _ROUNDING) & (gradient > _FLAT * size) & (m[active] < _MOST)
+        if k % _WHILE == _WHILE - 1 and not patient:
+            going &= (size < 0.5 * before[active]) | (size < _NEAR)
+            before[active] = size
+        active, J, size = active[going], J[going], size[going]
+        if not len(active):
+            break
+        part = goal.of(active)
+        damping = np.maximum(m[active] * np.minimum(1.0, size) ** 2, _LEAST)
+        step, straight = _bent(part, J, q[active], e[active], damping)
+        tried = np.clip(q[active] + step, *limits)
+        error = part.error(tried)
+        better = straight & (_size(error) < size)
+        q[active[better]], e[active[better]] = tried[better], error[better]
+        done = ~better & (size < _TIGHT)  # what is left is rounding
+        m[active] *= np.where(better, 0.5, np.where(done, np.inf, 4.0))
+    return NearestPositions(q, *_parts(e))
+
+
+def _free(J: Array, q: Array, e: Array, limits: tuple[Array, Array]) -> Array:
+    """The Jacobian without the joints that would pass a limit at which they are."""
+    wanted = _times(np.swapaxes(J, -1, -2), e)
+    held = ((q <= limits[0]) & (wanted < 0)) | ((q >= limits[1]) & (wanted > 0))
+    return np.where(held[:, None, :], 0.0, J)
+
+
+def _bent(
+    goal: Goal, J: Array, q: Array, e: Array, damping: Array
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """A step, near the goal with half of its acceleration, and whether it is so straight that it
+    can be taken."""
+    step = _step(J, e, damping)
+    near = _size(e) < _NEAR
+    if not near.any():
+        return step, ~near
+    away = (e - goal.error(q + _PROBE * step)) / _PROBE - _times(J, step)
+    bend = -_step(J, 2 / _PROBE * away, damping)
+    straight = ~near | (2 * _size(bend) <= 0.75 * _size(step))
+    return step + np.where(near[:, None], 0.5 * bend, 0.0), straight
+
+
+def _step(J: Array, e: Array, damping: Array) -> Array:
+    A = J @ np.swapaxes(J, -1, -2) + damping[:, None, None] * np.eye(J.shape[1])
+    return _times(np.swapaxes(J, -1, -2), np.linalg.solve(A, e[..., None])[..., 0])
+
+
+def _times(A: Array, x: Array) -> Array:
+    return (A @ x[..., None])[..., 0]
+
+
+def _size(e: Array) -> Any:
+    return np.linalg.norm(e, axis=-1)
+
+
+def _parts(e: Array) -> tuple[Array, Array]:
+    return _size(e[:, :3]), _size(e[:, 3:])

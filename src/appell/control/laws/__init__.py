@@ -1,0 +1,1 @@
+"""Control laws: how joint forces follow from what is measured and desired."""

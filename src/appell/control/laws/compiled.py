@@ -1,0 +1,133 @@
+"""Laws as compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from appell.compile.make import kernel_of
+from appell.equations.feedback import Desired, evaluated
+from appell.equations.quantities import QUANTITIES
+from appell.model.model import Model
+from appell.model.regroup import regrouped
+from appell.robots.dynamics import float_kind
+
+if TYPE_CHECKING:
+    from appell.compile.kernel import Kernel
+    from appell.control.laws.law import Law
+
+Shapes = dict[str, tuple[int, ...]]
+
+ACTUATORS = "actuator_torques"  # the quantity of robots whose actuators' forces are others
+_REGROUPED = QUANTITIES["inverse_dynamics"].regroup  # formulations that take a regrouped model
+
+
+def single_kernel(
+    equation: Callable[..., Any],
+    inputs: Shapes,
+    results: int,
+    model: Model | None = None,
+    formulation: str | None = None,
+) -> Callable[..., Any]:
+    """An equation of one state at a time, with so many results, compiled, as fast from Python as
+    can be. With a model, that is what the equation takes first; with a formulation, by that."""
+    of_state = equation
+    if model is not None:
+        of = regrouped(model) if formulation is None or formulation in _REGROUPED else model
+        of_state = partial(equation, of, **({"formulation": formulation} if formulation else {}))
+    return kernel_of(equation.__name__, of_state, inputs, {"results": (results,)}).single()
+
+
+def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
+    """A law's kernel, made when it is first asked for: see :meth:`Law.kernel`."""
+    kind = float_kind(dtype)
+    if (kind, gains) not in law._kernels:
+        inputs, outputs = shapes(law, gains)
+        named = list(inputs)[len(inputs) - len(law._values) :]
+        law._kernels[kind, gains] = kernel_of(
+            type(law).__name__,
+            of_state(law, gains),
+            inputs,
+            outputs,
+            dtype=kind,
+            defaults=dict(zip(named, law._values, strict=True)) if gains else None,
+            origin=(law_kernel, (law, kind, gains)),
+            doc=repr(law),
+        )
+    return law._kernels[kind, gains]
+
+
+def stepping_kernel(law: Law) -> Kernel:
+    """The law for one state, as fast from Python as can be: with one result, forces and state, and
+    one array of all other numbers, so that other gains need no other code."""
+    inputs, _ = shapes(law, gains=True)
+    forces, stateful = of_state(law, gains=True), bool(law.nstate)
+    states = list(inputs)[: 5 + stateful]
+    numbers = {"period": (1,)} | {k: x for k, x in inputs.items() if k not in states}
+    taken = {k: inputs[k] for k in states} | {"numbers": (sum(map(prod, numbers.values())),)}
+    joined: Shapes = {"y": (law.actuators + law.nstate,)}
+
+    def step(*arguments: Any) -> list[Any]:
+        *state, flat = arguments
+        rest = iter(flat)
+        period, *values = [_cut(rest, shape) for shape in numbers.values()]
+        if not stateful:
+            return list(forces(*state, *values))
+        tau, later = forces(*state, period, *values)
+        return [*tau, *later]
+
+    return kernel_of(f"{type(law).__name__}_step", step, taken, joined)
+
+
+def of_state(law: Law, gains: bool) -> Callable[..., Any]:
+    """The law's equation of (q, v, qd, vd, ad[, state, period]), and of its gains if these are not
+    to be numbers. Its forces on the speeds become those of the actuators, where these are others.
+    """
+    system = law.robot.system
+    reduced = ACTUATORS in system.quantities
+    model: Any = system if reduced else law.robot.model
+    takes_regrouped = law.formulation is None or law.formulation in _REGROUPED
+    regroup = law.regroups and takes_regrouped and not reduced
+    extra = law._extra(model)
+    if law.formulation is not None:
+        extra = {**extra, "formulation": law.formulation}
+    names = [name for name in law.gains if getattr(law, name) is not None]
+    equation, stateful = type(law).equation, bool(law.nstate)
+    numbers = None if gains else [x.tolist() for x in law._values]
+
+    def forces(q: Any, v: Any, qd: Any, vd: Any, ad: Any, *rest: Any) -> Any:
+        own = (rest[0], rest[1][0]) if stateful else ()
+        values = rest[2 * stateful :] if numbers is None else numbers
+        taken = dict(zip(names, values, strict=True))
+        of = regrouped(model) if regroup else model
+        result = equation(of, q, v, Desired(qd, vd, ad), *own, **taken, **extra)
+        if not reduced:
+            return result
+        Q, *later = result if stateful else (result,)
+        tau = evaluated(system, ACTUATORS, None, q, Q)
+        return (tau, *later) if stateful else tau
+
+    return forces
+
+
+def shapes(law: Law, gains: bool) -> tuple[Shapes, Shapes]:
+    """Of the inputs and the outputs."""
+    n, nq = law.robot.nv, law.robot.nq
+    inputs: Shapes = {"q": (nq,), "v": (n,), "qd": (nq,), "vd": (n,), "ad": (n,)}
+    outputs: Shapes = {"tau": (law.actuators,)}
+    if law.nstate:
+        inputs |= {"state": (law.nstate,), "period": (1,)}
+        outputs["next_state"] = (law.nstate,)
+    if gains:
+        named = ((name, getattr(law, name)) for name in law.gains)
+        inputs |= {name: x.shape for name, x in named if x is not None}
+    return inputs, outputs
+
+
+def _cut(flat: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:
+    """The next numbers, as lists of lists."""
+    if len(shape) == 1:
+        return [next(flat) for _ in range(shape[0])]
+    return [_cut(flat, shape[1:]) for _ in range(shape[0])]

@@ -1,0 +1,1 @@
+"""Closed loops: a law moves a simulated arm along a trajectory."""

@@ -1,0 +1,315 @@
+"""The closed loop: a sampled law moves an arm along a trajectory, with all that hardware does.
+
+At every sample the law is given what the sensors show and what is desired, and its torques are
+held until the next one (zero-order hold). Between samples the arm moves by its own dynamics,
+integrated to about 1e-11.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.control.laws.compiled import ACTUATORS
+from appell.control.laws.law import Law, seconds
+from appell.control.tracking.hardware import Adc, Drive, Friction, Motor, Sensors, torque_limits
+from appell.control.tracking.looped_plant import LoopedPlant
+from appell.control.tracking.plant import External, Lost, Plant
+from appell.control.tracking.rubbing import RubbingPlant
+from appell.control.tracking.stops import Stops
+from appell.control.trajectories.sampled import Motion, SampledMotion, followed, planned, vector
+from appell.equations.quantities import QUANTITIES
+from appell.errors import InputError, interrupted
+from appell.maths.tableau import Tableau
+from appell.model.units import units_of
+from appell.robots.dynamics import Array, Dynamics
+from appell.robots.system import formulation_of
+from appell.simulation.path import quintics
+from appell.simulation.run import Run
+from appell.simulation.stepper import tableau
+
+Numbers = npt.ArrayLike
+
+_RUNAWAY = 1e4  # rad/s or m/s
+
+
+def track(
+    robot: Dynamics,
+    law: Law,
+    trajectory: Motion | Numbers,
+    *,
+    period: float = 0.01,
+    until: float | None = None,
+    q0: Numbers | None = None,
+    v0: Numbers | None = None,
+    delay: int = 0,
+    encoder: Numbers | None = None,
+    adc: Adc | None = None,
+    speeds: str = "exact",
+    torque_limit: Numbers | bool | None = None,
+    motor: Motor | None = None,
+    friction: Friction | bool = False,
+    external: Numbers | External | None = None,
+    formulation: str | None = None,
+    method: str | Tableau = "DOP853",
+    stops: bool = True,
+) -> Run:
+    """Move ``robot`` along a trajectory under a law that is sampled every ``period`` seconds.
+
+    ``trajectory`` gives q, v, a at many times, and lasts its ``duration``; a position alone, (n,),
+    is a set point, and needs ``until``. Of a closed robot these are of its independent joints; the
+    others follow along the loops from ``q0`` (nq), or from its reference. The run ends with the
+    trajectory, or at ``until``; after the trajectory's end its last position is held. It starts
+    where the trajectory does, or at ``q0`` with ``v0``. To simulate a modelling error, give the law
+    a different robot.
+
+    Torques act ``delay`` samples late; those of gravity, by the law's model, before them. Positions
+    are measured as they are, or by an ``encoder`` of so many counts a revolution, or through an
+    ``adc``; ``speeds`` are "exact" or the "differences" of the positions measured. Torques are
+    limited by ``torque_limit`` (True: the joints' own efforts) and by the voltage of a ``motor``.
+    ``friction`` is that of the robot's joints (True) or another. ``external`` adds forces on the
+    joints, constant (n,) or as a function of t, q, v. ``formulation`` names the equations by which
+    the arm moves, one of ``robot.kernel("forward_dynamics")``'s; a law has one of its own.
+    ``method`` is the Runge-Kutta method between samples, by name (DOP853, RK45, RK23, or RK4 with
+    one step per sample) or as a :class:`~appell.simulation.Tableau`.
+
+    A run that cannot go on keeps its data and says why in ``stopped``. So does one in which a joint
+    passes its limit: it ends with the last sample before that. Impacts at limits are not part of
+    it; ``stops=False`` ignores the limits. A robot with loops ends its run where it becomes
+    singular; encoders, converters and dry friction are for robots without.
+    """
+    _fitting(robot, law)
+    n, period = robot.nv, seconds(period)
+    start = None if q0 is None else vector("q0", q0, robot.nq)
+    plan = followed(robot, planned(trajectory, n, period, until), start)
+    q = plan.q[0] if start is None else start
+    v = plan.v[0] if v0 is None else vector("v0", v0, n)
+    sensors = Sensors(robot, encoder, adc, speeds, period, v)
+    drive = Drive(_held(law.robot, q), delay, torque_limits(torque_limit, robot), motor)
+    forces = _forces(external, q, v)
+    plant = _plant(robot, drive, friction, forces, formulation, tableau(method))
+    y = plant.begin(q, v)
+    loop = _Loop(robot, law, plan, period, sensors, drive, plant)
+    return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None)
+
+
+class _Loop:
+    """A run under way, and what is kept of it."""
+
+    def __init__(
+        self,
+        robot: Dynamics,
+        law: Law,
+        plan: SampledMotion,
+        period: float,
+        sensors: Sensors,
+        drive: Drive,
+        plant: Plant,
+    ) -> None:
+        self.robot, self.law, self.plan, self.period = robot, law, plan, period
+        self.sensors, self.drive, self.plant = sensors, drive, plant
+        self.rows: list[tuple[Any, ...]] = []
+
+    def run(self, y: Array, stops: Stops | None) -> Run:
+        """Sample by sample, from the state y = (q, v) to the end or as far as it goes."""
+        t, state = self.plan.t.tolist(), self.law.initial
+        stopped = None
+        for k, now in enumerate(t):
+            held, state, stopped = self.sample(k, y, state)
+            if stopped or k + 1 == len(t):
+                break
+            try:
+                plant = self.plant
+                before = len(plant.steps), len(plant.pieces)
+                y = plant.advance(now, y, held, self.period)
+                recent = plant.steps[before[0] :], plant.pieces[before[1] :]
+                stopped = stops.passed(*recent) if stops else None
+                if stopped:
+                    break
+            except Lost as problem:
+                stopped = str(problem)
+                break
+            except KeyboardInterrupt:
+                interrupted()
+                stopped = f"interrupted at {now:.6g} s"
+                break
+        return self.result(stopped)
+
+    def sample(self, k: int, y: Array, state: Array) -> tuple[Array, Array, str | None]:
+        """What is held for a period, the law's state after it, and what is wrong."""
+        n, plan = self.robot.nq, self.plan
+        q, v = self.sensors(y[:n], y[n:])
+        asked, after = self.law(q, v, plan.q[k], plan.v[k], plan.a[k], state, period=self.period)
+        held, volts = self.drive(asked, v)
+        given = held if volts is None else held - self.drive.damping * y[n:]
+        self.rows.append((y, given, asked, q, state, volts))
+        if not np.isfinite(held).all():
+            return held, after, f"the law's torques are not finite at {plan.t[k]:.6g} s"
+        fastest = int(np.argmax(np.abs(y[n:])))
+        if not abs(y[n + fastest]) < _RUNAWAY:
+            joint = self.robot.independent[fastest]
+            kind = self.robot.joint_kinds[self.robot.system.coordinates[fastest]]
+            unit = units_of([kind], 1)[0].speed
+            return (
+                held,
+                after,
+                f"the arm runs away: {joint} at {y[n + fastest]:.3g} {unit} at {plan.t[k]:.6g} s",
+            )
+        return held, after, None
+
+    def result(self, stopped: str | None) -> Run:
+        columns = list(zip(*self.rows, strict=True))
+        y, tau, asked, measured, states = (np.array(x) for x in columns[:5])
+        count, n, robot = len(y), self.robot.nq, self.robot
+        q, v = np.ascontiguousarray(y[:, :n]), np.ascontiguousarray(y[:, n:])
+        return Run(
+            t=self.plan.t[:count],
+            q=q,
+            v=v,
+            tau=tau,
+            kinetic=robot.kernel("kinetic_energy")(q, v),
+            potential=robot.kernel("potential_energy")(q),
+            impacts=[],
+            contacts=(),
+            reactions=np.empty((count, 0)),
+            residuals={},
+            stopped=stopped,
+            robot=robot,
+            pieces=[*quintics(self.plant.steps), *self.plant.pieces],
+            **self.plant.of_loops(q, v),
+            desired=self.plan.q[:count],
+            desired_v=self.plan.v[:count],
+            desired_a=self.plan.a[:count],
+            commanded=asked,
+            measured=measured,
+            state=states,
+            voltage=None if self.drive.motor is None else np.array(columns[5]),
+        )
+
+
+def _held(robot: Dynamics, q: Array) -> Array:
+    """The actuators' forces that hold a robot still."""
+    g: Array = robot.kernel("gravity")(q)
+    return robot.kernel(ACTUATORS)(q, g) if ACTUATORS in robot.system.quantities else g
+
+
+def _fitting(robot: Any, law: Any) -> None:
+    if not isinstance(robot, Dynamics):
+        raise InputError(f"track({robot!r}): expected a robot; appell.load gives one.")
+    if not isinstance(law, Law):
+        raise InputError(
+            f"track: law = {law!r}; expected one such as ComputedTorque(robot), or a class of your "
+            "own derived from Law."
+        )
+    free = getattr(robot.model, "free", False)
+    if law.robot.nv != robot.nv or free:
+        base = " and a free base" if free else ""
+        raise InputError(
+            f"track: the law is for '{law.robot.name}' with {law.robot.nv} joints; '{robot.name}' "
+            f"has {robot.nv}{base}."
+        )
+    for name, what in (
+        ("coordinates", "joint_names"),
+        ("speeds", "independent"),
+        ("forces", "actuated"),
+    ):
+        own, believed = (len(getattr(x, what)) for x in (robot, law.robot))
+        if own != believed:
+            raise InputError(
+                f"track: the law is for '{law.robot.name}', which has {believed} {name}; "
+                f"'{robot.name}' has {own}."
+            )
+
+
+def _forces(external: Any, q: Array, v: Array) -> External | None:
+    """Forces from outside as a function of t, q, v."""
+    if external is None:
+        return None
+    if callable(external):
+
+        def forces(t: float, q: Array, v: Array) -> Array:
+            return vector("external(t, q, v)", external(t, q.copy(), v.copy()), len(v))
+
+        forces(0.0, q, v)
+        return forces
+    always = vector("external", external, len(v))
+    return lambda t, q, v: always
+
+
+def _plant(
+    robot: Dynamics,
+    drive: Drive,
+    friction: Any,
+    external: External | None,
+    formulation: str | None,
+    method: Tableau,
+) -> Plant:
+    if formulation is not None:
+        formulation_of(robot.system, "forward_dynamics", formulation)
+    if ACTUATORS in robot.system.quantities:
+        return _looped(robot, drive, friction, external, formulation, method)
+    if formulation == "articulated_body" and robot.model.mimics:
+        raise InputError(
+            f"track: formulation={formulation!r}: joints of '{robot.name}' mimic others, which "
+            "articulated bodies cannot; choose another formulation."
+        )
+    if friction is False or friction is None:
+        return Plant(robot, np.zeros(robot.nv) + drive.damping, external, formulation, method)
+    levels = Friction.of(robot) if friction is True else friction
+    if not isinstance(levels, Friction):
+        raise InputError(f"track: friction = {friction!r}; expected True or Friction(...).")
+    viscous, coulomb, stiction = levels.levels(robot.nv)
+    if not stiction.any():
+        return Plant(robot, viscous + drive.damping, external, formulation, method)
+    _refuse_without_friction(formulation)
+    return RubbingPlant(
+        robot, viscous + drive.damping, external, coulomb, stiction, formulation, method
+    )
+
+
+def _looped(
+    robot: Dynamics,
+    drive: Drive,
+    friction: Any,
+    external: External | None,
+    formulation: str | None,
+    method: Tableau,
+) -> Plant:
+    """The plant of a robot with loops."""
+    if drive.motor is not None and robot.actuated != robot.independent:
+        raise InputError(
+            f"track: motor: the motors of '{robot.name}' ({', '.join(robot.actuated)}) do not turn "
+            f"with its speeds ({', '.join(robot.independent)}), which slow them; leave it out"
+            ", or choose independent=actuated."
+        )
+    damping = np.zeros(robot.system.size("d")) + drive.damping
+    viscous = np.zeros(robot.model.nv)
+    if friction is not False and friction is not None:
+        if friction is not True:
+            raise InputError(
+                f"track: friction = {friction!r}: '{robot.name}' has loops, and has the friction "
+                "of its own joints (True) or none."
+            )
+        viscous, coulomb, _ = Friction.of(robot).levels(robot.model.nv)
+        if coulomb.any():
+            raise InputError(
+                f"track: friction: joints of '{robot.name}', which has loops, have Coulomb "
+                "friction, and track sticks joints of trees only; simulate(friction=True) does it."
+            )
+    return LoopedPlant(robot, damping, external, viscous, formulation, method)
+
+
+def _refuse_without_friction(formulation: str | None) -> None:
+    """Joints that stick need M and the bias, which some formulations do not have."""
+    kept = [
+        name
+        for name in QUANTITIES["mass_matrix"].formulations
+        if name in QUANTITIES["bias"].formulations
+    ]
+    if formulation is not None and formulation not in kept:
+        raise InputError(
+            f"track: formulation={formulation!r} has no mass matrix and bias of its own, which dry "
+            f"friction needs; expected one of {', '.join(kept)}."
+        )

@@ -1,0 +1,1 @@
+"""Trajectories: of the joints, of a frame, within limits, and sampled."""

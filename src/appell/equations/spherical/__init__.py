@@ -1,0 +1,1 @@
+"""The equations of spherical parallel robots."""

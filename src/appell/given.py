@@ -1,0 +1,73 @@
+"""What trajectories are given: numbers, positions and limits, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.errors import InputError
+
+if TYPE_CHECKING:
+    from appell.robots.robot import Array
+
+
+def number(what: str, x: Any) -> float:
+    """A positive number."""
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not 0 < value < np.inf:
+        raise InputError(f"{what} = {x!r}; expected a number greater than zero.")
+    return value
+
+
+def positions(
+    what: str, x: Any, axes: int | None = 1, n: int | None = None, ndmin: int = 0
+) -> Array:
+    """Finite numbers with so many axes (any without), the last one of n joints; or one number
+    where any will do."""
+    try:
+        q = np.array(x, dtype=float, ndmin=ndmin)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected real numbers.") from None
+    if not np.isfinite(q).all():
+        held = "None" if holds_none(x) else "NaN or infinity"
+        raise InputError(f"{what} holds {held}; expected finite numbers.")
+    if axes is None:
+        if q.shape not in ((), (n,)):
+            raise InputError(f"{what} has shape {q.shape}; expected a number, or {n} numbers.")
+    elif q.ndim != axes or q.size == 0:
+        wanted = "(joints,)" if axes == 1 else "(points, joints)"
+        raise InputError(f"{what} has shape {q.shape}; expected {wanted}.")
+    return q
+
+
+def holds_none(x: Any) -> bool:
+    """Whether a NaN that NumPy found is a None, which it takes for one."""
+    return None in np.asarray(x, dtype=object).ravel().tolist()
+
+
+def ends(what: str, q0: Any, q1: Any) -> tuple[Array, Array]:
+    """Two positions of the same joints; a number is one joint's."""
+    start = positions(f"{what}: q0", q0, ndmin=1)
+    end = positions(f"{what}: q1", q1, ndmin=1)
+    if start.shape != end.shape:
+        raise InputError(
+            f"{what}: q0 has {len(start)} joints and q1 {len(end)}; expected as many in both."
+        )
+    return start, end
+
+
+def limits(what: str, x: Any, n: int) -> Array:
+    """What no joint may exceed: a positive number, or one a joint; infinity is none."""
+    try:
+        limit = np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        limit = np.array(np.nan)
+    if limit.shape not in ((), (n,)):
+        raise InputError(f"{what} has shape {limit.shape}; expected a number, or {n}, one a joint.")
+    if not (limit > 0).all():
+        raise InputError(f"{what} = {x!r}; expected numbers greater than zero.")
+    return np.broadcast_to(limit, (n,)).copy()

@@ -1,0 +1,1 @@
+"""Base parameters: which numbers the joint forces can tell apart."""

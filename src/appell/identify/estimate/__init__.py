@@ -1,0 +1,1 @@
+"""Estimates: from samples to parameters, and how sure they are."""

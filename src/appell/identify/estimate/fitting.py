@@ -1,0 +1,174 @@
+"""From measured motion and torques to a robot's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.errors import InputError
+from appell.identify.data.checks import named, refuse_no_robot
+from appell.identify.estimate import solve
+from appell.identify.estimate.compress import compress
+from appell.identify.estimate.result import Fit
+from appell.identify.estimate.samples import Samples
+from appell.identify.estimate.solve import Solution, Triangles
+from appell.identify.estimate.task import Task, link_names, task_for
+from appell.identify.single_thread import alone
+
+Array = npt.NDArray[np.float64]
+Method = Literal["qr", "svd", "pinv", "ridge", "wls", "irls", "tls", "sdp", "log_cholesky"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+
+@alone
+def fit(
+    robot: Any,
+    q: Any,
+    v: Any = None,
+    a: Any = None,
+    tau: Any = None,
+    *,
+    method: Method = "qr",
+    friction: bool = False,
+    rotors: bool = False,
+    offset: bool = False,
+    stribeck: Any = None,
+    weights: npt.ArrayLike | None = None,
+    prior: npt.ArrayLike | None = None,
+    payload_link: str | None = None,
+    strength: float | None = None,
+    rcond: float | None = None,
+    check: bool = True,
+    progress: Callable[[int], Any] | bool | None = None,
+) -> Fit:
+    """Estimate a robot's parameters from states (N, n) and the torques measured there.
+
+    ``q`` may also be what ``observe`` gives, or blocks (q, v, a, tau): a list, a generator, or a
+    function that returns one. Memory-mapped arrays are read block by block.
+
+    ``method``: "qr" ordinary least squares; "wls" weighted by each joint's noise; "svd" without
+    singular values below ``rcond``; "pinv" the shortest standard parameters; "ridge" with a pull
+    towards the prior, of a ``strength`` chosen by cross-validation; "tls" total least squares;
+    "irls" robust against outliers; "sdp" and "log_cholesky" weighted, among the parameters that
+    bodies can have. ``weights`` are one a joint, in the place of one by its noise.
+
+    ``friction`` estimates viscous and Coulomb friction too, ``rotors`` rotor inertias, ``offset`` a
+    constant torque a joint, ``stribeck=True`` more friction at low speed. ``payload_link`` takes
+    all as known but the ten parameters of one link. What the data leave open stays as the ``prior``
+    has it, the robot's own parameters without one. ``check=False`` takes data as they are that
+    look swapped, constant or in other units.
+    """
+    named("fit: method", method, METHODS)
+    refuse_no_robot("fit", robot)
+    for name, flag in {"friction": friction, "rotors": rotors, "offset": offset}.items():
+        if not isinstance(flag, bool | np.bool_):
+            raise InputError(f"fit: {name}={flag!r}; expected True or False.")
+    if rcond is not None and not (isinstance(rcond, Real) and 0 <= rcond < 1):
+        raise InputError(
+            f"fit: rcond={rcond!r}; expected a part of the largest singular value, 0 to below 1."
+        )
+    samples = Samples(robot, q, v, a, tau, check)
+    task = task_for(robot, friction, rotors, offset, prior, payload_link)
+    by_joint = None if weights is None else _weights(weights, task.joints)
+    with told(progress, samples.count) as seen:
+        data = solve.data_of(compress(task.rows, samples.blocks(), task.columns, task.count, seen))
+        samples.watch.done(task.joints, task.count)
+        if stribeck:
+            return _with_stribeck(task, samples, method, stribeck, seen)
+        if method == "irls":
+            from appell.identify.estimate.robust import robust
+
+            samples.again(method)
+            found = robust(task, samples, data, seen)
+            return task.result(method, data, found, task.standard(found))
+    found, standard = _solved(task, data, method, by_joint, strength, rcond)
+    return task.result(method, data, found, standard)
+
+
+def _solved(
+    task: Task,
+    data: Triangles,
+    method: Method,
+    weights: Array | None,
+    strength: float | None,
+    rcond: float | None,
+) -> tuple[Solution, Array]:
+    """The solution, and all standard parameters."""
+    p = len(task.prior)
+    if method == "pinv":
+        found, shortest = solve.pseudo_inverse(data, task.matrix, weights)
+        return found, task.own + shortest[:p]
+    if method in ("sdp", "log_cholesky"):
+        from appell.identify.estimate.consistent import consistent
+
+        extra = np.zeros(task.count - task.basis.count)
+        flags = {"friction": task.basis.friction, "rotors": task.basis.rotors}
+        found, all_ = consistent(
+            data,
+            np.append(task.prior, extra),
+            np.append(task.own, extra),
+            task.matrix,
+            len(link_names(task.robot)),
+            task.robot.parameter_names(**flags),
+            method,
+            weights,
+        )
+        return found, all_[:p]
+    found = {
+        "qr": lambda: solve.ordinary(data, task.start, weights),
+        "wls": lambda: solve.weighted(data, task.start, weights),
+        "svd": lambda: solve.truncated(data, task.start, weights, rcond),
+        "ridge": lambda: solve.ridge(data, task.start, weights, strength),
+        "tls": lambda: solve.total(data, task.start, weights),
+    }[method]()
+    return found, task.standard(found)
+
+
+def _with_stribeck(
+    task: Task, samples: Samples, method: str, given: Any, seen: Callable[[int], Any] | None
+) -> Fit:
+    from appell.identify.estimate.stribeck import exponent_of, stribeck
+
+    delta, driven = exponent_of(given), getattr(task.robot.model, "driven", ())
+    if method not in ("qr", "wls"):
+        raise InputError(f"stribeck needs method='wls'; got {method!r}.")
+    if not task.basis.friction or task.payload or task.joints != len(driven):
+        raise InputError(
+            "stribeck adds to viscous and Coulomb friction of a tree's joints: give friction=True, "
+            "no payload_link, and a robot in which no joint mimics another."
+        )
+    samples.again("stribeck")
+    found = stribeck(task, samples, delta, samples.watch.speeds, seen)
+    parameters = task.standard(found.solution)
+    return task.result(
+        "wls", found.data, found.solution, parameters, found.values, found.deviations
+    )
+
+
+def _weights(given: npt.ArrayLike, joints: int) -> Array:
+    weights = np.asarray(given, dtype=float)
+    if weights.shape != (joints,) or not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise InputError(f"weights = {given!r}: expected {joints} positive numbers, one a joint.")
+    return weights
+
+
+@contextmanager
+def told(
+    progress: Callable[[int], Any] | bool | None, total: int | None
+) -> Iterator[Callable[[int], Any] | None]:
+    """What to call with the number of samples done: the function given, or a bar for True."""
+    if not progress:
+        yield None
+    elif callable(progress):
+        yield progress
+    else:
+        from rich.progress import Progress
+
+        with Progress(transient=True) as bar:
+            job = bar.add_task("samples", total=total)
+            yield lambda done: bar.update(job, completed=done)

@@ -1,0 +1,112 @@
+"""Validation: how well an estimate foretells forces of motions that it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.identify.data.dataset import Data
+from appell.identify.estimate.result import Fit
+from appell.robots.robot import Array, Robot
+
+_LITTLE = 0.01  # of the variance: who leaves less than this is as good as the nominal model
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Of predicted joint forces, each (n,), in N m (N of a prismatic joint)."""
+
+    rms: Array
+    worst: Array
+    relative: Array  # rms by that of the measured force about its mean
+    r2: Array  # the part of its variance that is foretold: one is all, none or less is nothing
+
+    @classmethod
+    def of(cls, measured: Array, predicted: Array) -> Errors:
+        error = measured - predicted
+        rms = np.sqrt(np.mean(error**2, axis=0))
+        size = np.std(measured, axis=0)
+        relative = np.divide(rms, size, out=np.full_like(rms, np.inf), where=size > 0)
+        return cls(rms, np.abs(error).max(axis=0), relative, 1 - relative**2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation:
+    """Forces as measured, by the estimate and by the nominal (CAD) model, each (N, n), and the
+    errors of both."""
+
+    fit: Fit
+    data: Data
+    predicted: Array
+    by_nominal: Array
+    errors: Errors = field(init=False)
+    nominal: Errors = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "errors", Errors.of(self.data.tau, self.predicted))
+        object.__setattr__(self, "nominal", Errors.of(self.data.tau, self.by_nominal))
+
+    @property
+    def better(self) -> Array:
+        """(n,) how many times smaller the rms error is than the nominal model's."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.nominal.rms / self.errors.rms
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the estimate should not be used; nothing if it foretells the data."""
+        found = []
+        lost = [f"{j + 1} ({x:.3g})" for j, x in enumerate(self.errors.r2) if x < 0]
+        if lost:
+            found.append(f"R2 is negative at joint {', '.join(lost)}: a constant would do better")
+        ours, theirs = self._left(self.errors), self._left(self.nominal)
+        if ours > max(1.1 * theirs, _LITTLE):
+            found.append(
+                f"it leaves {100 * ours:.3g} % of the forces' variance unexplained, the nominal "
+                f"model {100 * theirs:.3g} %"
+            )
+        return tuple(found)
+
+    def _left(self, errors: Errors) -> float:
+        """The part of the variance that is not foretold, on the mean of all joints."""
+        return float(np.mean(1 - errors.r2))
+
+    def __repr__(self) -> str:
+        rms = ", ".join(f"{x:.3g}" for x in self.errors.rms)
+        r2 = ", ".join(f"{x:.4f}" for x in self.errors.r2)
+        return (
+            f"<Validation of {self.fit.method} on {len(self.data)} samples: rms ({rms}), R2 "
+            f"({r2}), {np.median(self.better):.3g} times better than the nominal model>"
+        )
+
+
+def validate(fit: Fit, data: Data) -> Validation:
+    """Compare an estimate's forces, and the nominal model's, with measured ones."""
+    if not isinstance(fit, Fit) or not isinstance(data, Data):
+        raise InputError(
+            f"validate({type(fit).__name__}, {type(data).__name__}): expected a Fit and Data, as "
+            "fit and observe give them."
+        )
+    robot = fit.nominal
+    if data.q.shape[1] != robot.nq:
+        raise InputError(
+            f"validate: the data have {data.q.shape[1]} joints, and '{robot.name}' {robot.nq}."
+        )
+    friction = {"friction": True} if hasattr(robot, "friction") else {}  # a wrist has none
+    by_nominal = robot.inverse_dynamics(data.q, data.v, data.a, **friction)
+    return Validation(fit, data, fit.predict(data.q, data.v, data.a), by_nominal)
+
+
+def cross_validate(robot: Robot, data: Data, *, folds: int = 5, **options: Any) -> Array:
+    """The rms error at each joint, (folds, n), when each of so many stretches of time is foretold
+    from the rest; ``options`` are those of :func:`appell.identify.fit`."""
+    from appell.identify.estimate.fitting import fit
+
+    rows = []
+    for rest, held_out in data.folds(folds):
+        found = fit(robot, *rest.states, **options)
+        rows.append(Errors.of(held_out.tau, found.predict(*held_out.states[:3])).rms)
+    return np.array(rows)

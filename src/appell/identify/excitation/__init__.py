@@ -1,0 +1,1 @@
+"""Excitation: motions from which parameters can be told apart."""

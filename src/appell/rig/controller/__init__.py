@@ -1,0 +1,1 @@
+"""The controller: homing, observer, safety, and what the arm is to do."""

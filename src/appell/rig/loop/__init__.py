@@ -1,0 +1,1 @@
+"""The loop: in this process or in others, over channels, at its deadlines."""

@@ -1,0 +1,1 @@
+"""The machine: its numbers, its hardware interface, and one that is simulated."""

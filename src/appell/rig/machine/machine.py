@@ -1,0 +1,289 @@
+"""Machine: what stands between a law and an arm's motors, as numbers.
+
+Numbers are one for all joints, or one a joint. Joints are revolute, or prismatic with m for rad.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.control.laws.gains import Kind, gain
+from appell.errors import InputError
+from appell.model.model import KINDS
+from appell.model.units import UNKNOWN, Units, units_of
+from appell.rig.machine.outputs import OUTPUTS, bits_of, refuse_names
+from appell.rig.machine.protocol import MOST_JOINTS
+from appell.robots.dynamics import Dynamics
+from appell.robots.robot import Array, Robot
+
+Numbers = npt.ArrayLike
+
+TURN = 2 * np.pi
+_PATIENCE = 60.0  # s: a watchdog that waits longer guards nothing
+DAC_BITS = ADC_BITS = 12  # the cards of Valera et al. 2003: PCL-726 and PCL-818
+_SIZE, _LEVEL = Kind(matrix=False, positive=True), Kind(matrix=False)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Encoders, potentiometers, amplifiers and motors of n joints.
+
+    A command of 0 to ``full_scale`` volts either way drives a current of ``amplifier`` A/V, as far
+    as the ``supply`` goes against the motor's own voltage.
+    """
+
+    name: str
+    lower: Numbers  # rad, no joint goes below
+    upper: Numbers  # rad, or above
+    speed: Numbers  # rad/s, no joint goes faster
+    counts: Numbers  # of an encoder a revolution of its motor
+    gear: Numbers  # revolutions of the motor a revolution of the joint
+    pot_low: Numbers  # rad, at 0 V of the potentiometer: code 0
+    pot_high: Numbers  # rad, at 5 V: code 4095
+    torque_constant: Numbers  # N m a A of the motor
+    resistance: Numbers  # ohm
+    amplifier: Numbers  # A of the motor a V of the command
+    supply: Numbers = 40.0  # V
+    full_scale: float = 10.0  # V of a command, both ways
+    viscous: Numbers = 0.0  # N m s a rad, at the joint
+    coulomb: Numbers = 0.0  # N m, at the joint
+    brake: Numbers = 0.0  # N m, at the joint, when the brake is on
+    index: Numbers = 0.0  # rad of the motor at which the index pulse comes
+    period: float = 0.001  # s
+    watchdog: int = 100  # cycles without a command after which the machine stops by itself
+    kinds: tuple[str, ...] | None = None  # of the joints; a run takes those of its law's robot
+    outputs: tuple[str, ...] = OUTPUTS  # names of its digital outputs
+    kept: tuple[str, ...] = ()  # those that stay as they are when it stops; all others go off
+
+    def __post_init__(self) -> None:
+        n = self._joints()
+        for name in _POSITIVE | _FREE | _LEVELS:
+            kind = _SIZE if name in _POSITIVE else _LEVEL
+            given = getattr(self, name)
+            x = _any(name, given, n) if name in _FREE else gain(f"Machine: {name}", given, n, kind)
+            object.__setattr__(self, name, x)
+        for name in ("full_scale", "period"):
+            x = getattr(self, name)
+            if not isinstance(x, int | float) or not 0 < x < np.inf:
+                raise InputError(f"Machine: {name} = {x!r}; expected a number more than zero.")
+        if isinstance(self.watchdog, bool) or not isinstance(self.watchdog, int):
+            raise InputError(f"Machine: watchdog = {self.watchdog!r}; expected whole cycles.")
+        if not 1 <= self.watchdog <= _PATIENCE / self.period:
+            raise InputError(
+                f"Machine: watchdog = {self.watchdog}; expected one cycle or more, and "
+                f"{_PATIENCE:g} s at most."
+            )
+        if self.kinds is not None and UNKNOWN in units_of(self.kinds, self.n):
+            raise InputError(
+                f"Machine: kinds = {self.kinds!r}; expected {' or '.join(map(repr, KINDS))} for "
+                f"each of {self.n} joints."
+            )
+        refuse_names(self.outputs, self.kept)
+        self._ordered("lower", "upper")
+        self._ordered("pot_low", "pot_high")
+        counts = np.asarray(self.counts)
+        if (counts != np.round(counts)).any():
+            raise InputError(f"Machine: counts = {counts}; expected whole numbers.")
+
+    def _joints(self) -> int:
+        names = _POSITIVE | _FREE | _LEVELS
+        sizes = {np.size(getattr(self, name)) for name in names if np.ndim(getattr(self, name))}
+        if len(sizes) > 1:
+            raise InputError(
+                f"Machine: numbers for {sorted(sizes)} joints; expected as many in each, or one "
+                "number for all."
+            )
+        n = sizes.pop() if sizes else 1
+        if not 1 <= n <= MOST_JOINTS:  # a reading has a bit for each motor that is too hot
+            raise InputError(f"Machine: numbers for {n} joints; expected 1 to {MOST_JOINTS}.")
+        return n
+
+    def _ordered(self, low: str, high: str) -> None:
+        if not (np.asarray(getattr(self, low)) < np.asarray(getattr(self, high))).all():
+            raise InputError(f"Machine: {low} must be below {high}, joint by joint.")
+
+    # What follows from it
+
+    @property
+    def n(self) -> int:
+        """How many joints."""
+        return len(np.asarray(self.counts))
+
+    @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """Of each joint: where rad stands here, m for one that slides."""
+        return units_of(self.kinds, self.n)
+
+    @cached_property
+    def kept_bits(self) -> int:
+        """The bits of a command's order that are kept in a safe state."""
+        return bits_of(self.kept, self.outputs)
+
+    @cached_property
+    def count(self) -> Array:
+        """rad of the joint a count."""
+        return TURN / (np.asarray(self.counts) * np.asarray(self.gear))
+
+    @cached_property
+    def revolution(self) -> Array:
+        """rad of the joint a revolution of the motor: from one index pulse to the next."""
+        return TURN / np.asarray(self.gear)
+
+    @cached_property
+    def code(self) -> Array:
+        """rad a step of the potentiometer's converter."""
+        return (np.asarray(self.pot_high) - np.asarray(self.pot_low)) / (2**ADC_BITS - 1)
+
+    @cached_property
+    def torque_per_volt(self) -> Array:
+        """N m at the joint a volt of the command."""
+        return np.asarray(self.gear) * np.asarray(self.torque_constant) * np.asarray(self.amplifier)
+
+    @cached_property
+    def torque(self) -> Array:
+        """N m, the most there is."""
+        return self.torque_per_volt * self.full_scale
+
+    @cached_property
+    def volt_step(self) -> float:
+        """V a step of the output's converter."""
+        return self.full_scale / 2 ** (DAC_BITS - 1)
+
+    def dac(self, volts: Array) -> npt.NDArray[np.int64]:
+        """Codes of the output's converter, 0 to 4095; 2048 is 0 V."""
+        half = 2 ** (DAC_BITS - 1)
+        codes = np.rint(volts / self.volt_step).astype(np.int64) + half
+        return np.minimum(np.maximum(codes, 0), 2 * half - 1)
+
+    def output(self, tau: Array) -> tuple[npt.NDArray[np.int64], Array]:
+        """Codes of the output's converter for torques at the joints, and the volts they are."""
+        per_torque, least, most, volt_step = self._steps
+        steps = np.minimum(np.maximum(np.rint(tau * per_torque), least), most)
+        return (steps - least).astype(np.int64), steps * volt_step
+
+    @cached_property
+    def _steps(self) -> tuple[Array, Array, Array, Array]:
+        """Of the output's converter: steps a torque, from, to, and V a step."""
+        half, one = 2 ** (DAC_BITS - 1), np.ones(self.n)
+        per_torque = 1 / (self.torque_per_volt * self.volt_step)
+        return per_torque, -half * one, (half - 1) * one, self.volt_step * one
+
+    def volts(self, codes: Any) -> Array:
+        """What codes of the output's converter give."""
+        _, least, _, volt_step = self._steps
+        return (codes + least) * volt_step
+
+    def at(self, codes: Any) -> Array:
+        """Positions that the potentiometers' codes tell, rad."""
+        return np.asarray(self.pot_low) + self.code * codes
+
+
+_POSITIVE = frozenset(
+    {"speed", "counts", "gear", "torque_constant", "resistance", "amplifier", "supply"}
+)
+_LEVELS = frozenset({"viscous", "coulomb", "brake"})
+_FREE = frozenset({"lower", "upper", "pot_low", "pot_high", "index"})
+assert {f.name for f in fields(Machine)} > _POSITIVE | _LEVELS | _FREE
+
+
+def _any(name: str, given: Any, n: int) -> Array:
+    """Numbers of either sign."""
+    try:
+        x = np.broadcast_to(np.asarray(given, dtype=float), (n,)).copy()
+    except (TypeError, ValueError):
+        raise InputError(
+            f"Machine: {name} = {given!r}; expected a number, or one a joint."
+        ) from None
+    if not np.isfinite(x).all():
+        raise InputError(f"Machine: {name} = {given!r}; expected finite numbers.")
+    return x
+
+
+def puma560_machine() -> Machine:
+    """The PUMA of Valera et al. 2003, section 3.
+
+    The paper gives the counts, the potentiometers' 0-5 V and the outputs of +-10 V. Gears, torque
+    constants, transconductances and the supply are as published for the PUMA 560 (Corke and
+    Armstrong-Hélouvry, "A search for consensus among model parameters reported for the PUMA 560
+    robot", ICRA 1994; Corke, "Visual Control of Robots", 1996, chapter 2), without signs. Assumed:
+    resistances, friction, the brakes (on the first three joints, as on the PUMA), index pulses at
+    the motors' zero, and potentiometers that span the joints' ranges with 5 degrees to spare.
+    """
+    lower = np.radians([-160, -225, -45, -110, -100, -266])
+    upper = np.radians([160, 45, 225, 170, 100, 266])
+    k = np.array([0.223, 0.226, 0.240, 0.069, 0.072, 0.066])
+    gear = np.array([62.6111, 107.815, 53.7063, 76.0364, 71.923, 76.686])
+    supply = 40.0
+    return Machine(
+        name="PUMA 560",
+        lower=lower,
+        upper=upper,
+        speed=0.9 * supply / (k * gear),  # of the speed at which nothing is left of the supply
+        counts=(200, 200, 250, 250, 250, 250),
+        gear=gear,
+        pot_low=lower - np.radians(5),
+        pot_high=upper + np.radians(5),
+        torque_constant=k,
+        resistance=(2.1, 2.1, 2.1, 6.7, 6.7, 6.7),
+        amplifier=(0.883, 0.877, 0.874, 0.442, 0.442, 0.449),
+        supply=supply,
+        viscous=(4, 4, 2, 0.2, 0.15, 0.02),
+        coulomb=(6, 6, 4, 0.4, 0.3, 0.03),
+        brake=(200, 300, 150, 0, 0, 0),
+        kinds=("revolute",) * 6,
+    )
+
+
+def arm_of(robot: Dynamics) -> Robot:
+    """The robot, if each of its joints is driven and measured; refused otherwise."""
+    if not isinstance(robot, Robot) or robot.actuated != robot.joint_names:
+        raise InputError(
+            f"'{robot.name}' has loops; a machine drives and measures every joint of a robot "
+            "without. control.track moves any robot."
+        )
+    return robot
+
+
+def machine_for(robot: Dynamics) -> Machine:
+    """The PUMA's for a PUMA; for another arm one that fits its joints: encoders of 1000 counts
+    behind gears of 100, and motors that give the joints' efforts at their speeds, all assumed."""
+    arm = arm_of(robot)
+    if robot.name == "puma560":
+        return puma560_machine()
+    names = ("lower", "upper", "speed", "effort")
+    low, high, speed, effort = (
+        np.array([getattr(joint, name) for joint in arm.model.joints], dtype=float)
+        for name in names
+    )
+    for name, x in zip(names, (low, high, speed, effort), strict=True):
+        if not np.isfinite(x).all():
+            raise InputError(
+                f"'{robot.name}': its joints have no {name}, so no machine can be assumed for it; "
+                "give machine=Machine(...), or --machine on the command line."
+            )
+    gear, supply, full = 100.0, 48.0, 10.0
+    k = supply / (1.5 * gear * speed)
+    current = effort / (gear * k)
+    return Machine(
+        name=f"assumed machine of {robot.name}",
+        lower=low,
+        upper=high,
+        speed=speed,
+        counts=1000,
+        gear=gear,
+        pot_low=low - 0.05 * (high - low),
+        pot_high=high + 0.05 * (high - low),
+        torque_constant=k,
+        resistance=0.2 * supply / current,
+        amplifier=current / full,
+        supply=supply,
+        full_scale=full,
+        coulomb=0.01 * effort,
+        brake=3 * effort,
+        kinds=tuple(joint.kind for joint in robot.model.joints),
+    )

@@ -1,0 +1,112 @@
+"""Runs over a rig: in lock step in this process, or in real time in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from appell.control.laws.law import Law
+from appell.errors import interrupted
+from appell.rig.controller.controller import Controller
+from appell.rig.controller.safety import Limits
+from appell.rig.log.log_file import Writer, read_log
+from appell.rig.log.run_report import Report
+from appell.rig.loop.control_loop import ControlLoop
+from appell.rig.loop.real_time_run import start
+from appell.rig.loop.run_setup import Setup, setup
+from appell.rig.loop.serve_simulated import summary
+from appell.rig.machine.faults import Fault
+from appell.rig.machine.lockstep import Lockstep
+from appell.rig.machine.machine import Machine
+from appell.rig.machine.protocol import Hardware, connected
+from appell.rig.machine.simulated_machine import Rig
+from appell.rig.signals import terminable
+from appell.robots.robot import Robot
+
+
+def run(
+    law: Law,
+    trajectory: Any,
+    *,
+    channel: str | None = None,
+    hardware: Callable[[], Hardware] | None = None,
+    machine: Machine | None = None,
+    robot: Robot | None = None,
+    q0: Any = None,
+    log: Path | str | None = None,
+    faults: Sequence[Fault] = (),
+    limits: Limits | None = None,
+    repeat: int = 1,
+    rest: float = 0.5,
+    tool: int = 0,
+    switches: Sequence[Any] = (),
+    seed: int = 0,
+) -> Report:
+    """Home the arm, bring it to where the trajectory begins, follow it, and stop.
+
+    Without ``hardware`` the machine is simulated: in lock step, which is exact and takes no more
+    time than it must, or in real time in a process of its own, over shared memory ("shm") or "udp".
+    ``robot`` is the simulated arm, if it is another than the law believes; it wakes up at ``q0``,
+    or where the trajectory begins.
+
+    ``hardware`` is called for a driver of one's own machine, in the process of the control loop;
+    with ``channel="lockstep"`` in this process, at the pace of the readings.
+
+    ``log`` is the file to write, which must not be there; without it the log is in the report only.
+    The trajectory is followed ``repeat`` times, and its end held for ``rest`` seconds; ``tool`` are
+    the bits of its outputs while the arm is enabled. ``switches`` are outputs that go on or off on
+    the way, each a time in s after the trajectory's start, a name of ``machine.outputs`` and
+    whether it goes on: ``[(0.5, "tool1", True)]``. ``seed`` is of the sensors' noise.
+    """
+    ready = setup(
+        law,
+        trajectory,
+        channel=channel,
+        hardware=hardware,
+        machine=machine,
+        robot=robot,
+        q0=q0,
+        log=log,
+        faults=faults,
+        limits=limits,
+        repeat=repeat,
+        rest=rest,
+        tool=tool,
+        switches=switches,
+        seed=seed,
+    )
+    if ready.channel == "lockstep":
+        report = in_lockstep(ready)
+    else:
+        with start(ready) as running:
+            report = running.wait()
+    if report.interrupted:
+        interrupted()
+    return report
+
+
+def in_lockstep(ready: Setup) -> Report:
+    """The run, in this process."""
+    with terminable():
+        return _in_lockstep(ready)
+
+
+def _in_lockstep(ready: Setup) -> Report:
+    rig, connect = None, ready.hardware
+    if connect is None:
+        rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
+        connect = partial(Lockstep, rig)
+    controller = Controller(ready.law, ready.mission, ready.machine, ready.limits, ready.tool)
+    own = [f for f in ready.faults if f.kind == "disk full"]
+    with ready.log_path() as path:
+        writer = Writer(path, ready.machine.n, ready.metadata)
+        try:
+            result = ControlLoop(controller, connected(connect), writer, faults=own).run()
+        finally:
+            writer.close(clean=False)
+        log = read_log(path)
+    plant = None if rig is None else summary(rig)
+    period = ready.machine.period
+    return Report(log, result.state, result.reason, period, plant, stands=result.stands)

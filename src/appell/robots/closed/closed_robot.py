@@ -1,0 +1,358 @@
+"""Robots with loops and wheels: the same methods as a tree's, in independent speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.model import configuration
+from appell.model.configuration import Random, drawing
+from appell.model.model import FREE
+from appell.robots.closed import along_loops
+from appell.robots.closed.assemble import Assembly
+from appell.robots.closed.closed_system import Closed
+from appell.robots.closed.independent_speeds import freedom_about, freedom_at
+from appell.robots.closed.reduce import Constraint, Mechanism
+from appell.robots.closed.refusal import Margins, SingularError, finite, refuse, width
+from appell.robots.dynamics import Array, Numbers, one_of
+from appell.robots.robot import Robot
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from appell.robots.selfcheck import Check
+
+
+class ClosedRobot(Robot):
+    """A tree whose loops are closed, described by its tree's coordinates and independent speeds.
+
+    ``q`` (nq) are all coordinates of the tree and satisfy the loops: ``assemble`` finds such.
+    ``v`` (nv) are the speeds of the joints named in ``independent``, ``a`` their rates, ``tau``
+    the forces of the joints named in ``actuated``. A configuration that is open or singular is
+    refused; ``unchecked()`` gives the same robot without these checks.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        reference: Array,
+        *,
+        check: bool = True,
+        inverse_kinematics: Callable[..., Array] | None = None,
+        assembly: Assembly | None = None,
+    ) -> None:
+        super().__init__(mechanism.model)
+        self.system = Closed(mechanism)
+        self.mechanism, self.reference, self.check = mechanism, reference, check
+        self.assembly = assembly or Assembly(mechanism)
+        self._inverse_kinematics = inverse_kinematics
+
+    def __reduce__(self) -> Any:
+        how = self._inverse_kinematics
+        again = partial(type(self), check=self.check, inverse_kinematics=how)
+        return again, (self.mechanism, self.reference)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClosedRobot {self.name}: {self.nv} freedoms of {self.model.nv} joints, "
+            f"{len(self.constraints)} constraints, {len(self.actuated)} actuators>"
+        )
+
+    # What it is
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        return self.mechanism.constraints
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """The joints whose speeds are v, in order."""
+        return tuple(self.joint_names[k] for k in self.mechanism.independent)
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """The joints whose forces are tau, in order."""
+        return tuple(self.joint_names[k] for k in self.mechanism.actuated)
+
+    @property
+    def reaction_names(self) -> tuple[str, ...]:
+        """What each of the reactions is."""
+        return tuple(f"{c.name}: {row}" for c in self.constraints for row in c.rows)
+
+    def coordinates(self, joints: Sequence[str] | None = None) -> list[int]:
+        """Where joints stand in q; the actuated ones without names."""
+        places = self.joints_named("joints", self.actuated if joints is None else joints)
+        if self.model.free and any(k < FREE for k in places):
+            raise InputError(f"'{self.name}': a speed of the free base is no coordinate's rate.")
+        return [self.model.place(k) for k in places]
+
+    def joints_named(self, what: str, names: Sequence[str]) -> list[int]:
+        """Where joints stand among the tree's speeds."""
+        known = {name: k for k, name in enumerate(self.joint_names)}
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, Sequence):
+            raise InputError(f"'{self.name}': {what} = {names!r}; expected names of joints.")
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"'{self.name}': {what} names joint {name!r}; its joints are "
+                    f"{', '.join(known)}."
+                )
+        if len(set(names)) < len(names):
+            raise InputError(f"'{self.name}': {what} = {list(names)} names a joint twice.")
+        return [known[name] for name in names]
+
+    # Others like it
+
+    def unchecked(self) -> Self:
+        """The same robot, which does not look whether loops are closed or near singular."""
+        return self._like(self.mechanism, check=False)
+
+    def described_by(self, independent: Sequence[str], at: Numbers | None = None) -> Self:
+        """The same robot in other independent speeds, that describe its motion at a configuration
+        (about the reference without one)."""
+        chosen = self.joints_named("independent", independent)
+        if at is None:
+            free = freedom_about(self.assembly, self.reference)
+        else:
+            free = freedom_at(self.assembly, finite("described_by: at", at, self.nq))
+        if free.n != self.nv:
+            raise SingularError(
+                f"'{self.name}' has {free.n} freedoms there and {self.nv} elsewhere: no speeds "
+                "describe its motion through that configuration; choose another."
+            )
+        free.refuse(chosen, self.assembly)
+        return self._like(replace(self.mechanism, independent=tuple(chosen)))
+
+    def best_independent(self, q: Numbers) -> tuple[str, ...]:
+        """The joints whose speeds describe the motion best at one configuration."""
+        best = freedom_at(self.assembly, finite("best_independent: q", q, self.nq)).best()
+        return tuple(self.joint_names[k] for k in best)
+
+    def _with_model(self, model: Any) -> Self:
+        return self._like(replace(self.mechanism, model=model))
+
+    def _like(self, mechanism: Mechanism, *, check: bool | None = None) -> Self:
+        again = type(self)(
+            mechanism,
+            self.reference,
+            check=self.check if check is None else check,
+            inverse_kinematics=self._inverse_kinematics,
+            assembly=self.assembly,  # neither gravity nor a payload moves a joint
+        )
+        if mechanism is self.mechanism:
+            again._kernels = self._kernels
+        return again
+
+    # Dynamics
+
+    def inverse_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        friction: bool = False,
+        generalised: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Forces of the actuators, (..., actuators); of least norm where there are more of them
+        than freedoms. ``generalised`` gives the forces on the independent speeds instead,
+        M a + C v + g, (..., nv), whatever drives them."""
+        v, a = one_of("v", v, qd), one_of("a", a, qdd)
+        name = "generalised_forces" if generalised else "inverse_dynamics"
+        return self._evaluate(name + "_with_friction" * friction, (q, v, a), out)
+
+    def forward_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        friction: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Accelerations a, (..., nv), that forces of the actuators give; where there are no
+        actuators, tau may be left out."""
+        name = "forward_dynamics" + "_with_friction" * friction
+        state = (q, one_of("v", v, qd))
+        return self._evaluate(name, (*state, tau) if self.actuated else state, out)
+
+    def friction(
+        self,
+        v: Numbers | None = None,
+        *,
+        q: Numbers | None = None,
+        qd: Numbers | None = None,
+        out: Any = None,
+    ) -> Array:
+        """What friction in all joints takes from the independent speeds, (..., nv)."""
+        if q is None:
+            raise InputError("friction of a closed robot depends on its configuration: give q=.")
+        return self._evaluate("friction", (q, one_of("v", v, qd)), out)
+
+    def speeds(self, q: Numbers, v: Numbers) -> Array:
+        """Of all joints of the tree, (..., joints)."""
+        return self._evaluate("speeds", (q, v), None)
+
+    def accelerations(self, q: Numbers, v: Numbers, a: Numbers) -> Array:
+        """Of all joints of the tree, (..., joints)."""
+        return self._evaluate("accelerations", (q, v, a), None)
+
+    def reactions(self, q: Numbers, v: Numbers, tau: Numbers | None = None) -> Array:
+        """Forces and moments in the loops, (..., rows), as ``reaction_names`` lists them: on the
+        second place of a loop, in its axes, while the actuators give tau. Where redundant loops
+        leave them undetermined, those of least norm."""
+        if self.actuated and tau is None:
+            raise InputError(
+                f"reactions: tau is missing; expected (..., {len(self.actuated)}), the forces of "
+                f"{', '.join(self.actuated)} (zeros where they rest)."
+            )
+        a = self.forward_dynamics(q, v, tau)
+        of_tree = self.speeds(q, v), self.accelerations(q, v, a)
+        needed = Robot(self.model).inverse_dynamics(q, *of_tree)
+        if self.actuated:
+            needed[..., list(self.mechanism.actuated)] -= np.asarray(tau, dtype=float)
+        J = self.assembly.rows(q)
+        return np.einsum("...vr,...v->...r", np.linalg.pinv(J, rcond=1e-11), needed)
+
+    # Configurations
+
+    def neutral(self) -> Array:
+        """The reference: the configuration about which the robot was closed."""
+        return self.reference.copy()
+
+    def random(self, rng: Random = None, count: int | Sequence[int] | None = None) -> Array:
+        """Closed configurations about the reference, within the joints' limits: (nq,), or with
+        ``count``, (count, nq)."""
+        return along_loops.random(self, *drawing(rng, count))
+
+    def integrate(self, q: Numbers, dv: Numbers) -> Array:
+        """Closed coordinates (..., nq) after the independent joints have moved by dv (..., nv),
+        and the others with them."""
+        return along_loops.integrate(self, q, dv)
+
+    def difference(self, q1: Numbers, q2: Numbers) -> Array:
+        """How far (..., nv) the independent joints move from q1 to q2: what leads there along the
+        loops, from a configuration on the same branch. Refused where wheels roll."""
+        return along_loops.difference(self, q1, q2)
+
+    def normalise(self, q: Numbers) -> Array:
+        """Closed configurations (..., nq) near these, with quaternions of length one."""
+        return self.assemble(super().normalise(q))
+
+    def closure(self, q: Numbers) -> Array:
+        """How far the loops are from closed, (..., rows), in m and rad."""
+        return self.assembly.opening(q)
+
+    def assemble(
+        self, guess: Numbers | None = None, fixed: Mapping[str, float] | Sequence[str] = ()
+    ) -> Array:
+        """Coordinates near a guess (the reference without one) at which the loops are closed.
+
+        ``fixed`` names joints that stay where the guess has them, or gives their coordinates.
+        """
+        q = np.array(self.reference) if guess is None else finite("assemble: guess", guess, self.nq)
+        if q.ndim > 1:
+            return np.array([self.assemble(x, fixed) for x in q])
+        if isinstance(fixed, str) or not isinstance(fixed, Mapping | Sequence):
+            raise InputError(f"assemble: fixed = {fixed!r}; expected names of joints, in a list.")
+        held = self.joints_named("fixed", list(fixed))
+        if isinstance(fixed, Mapping):
+            values = finite("assemble: fixed", list(fixed.values()), len(fixed))
+            q[self.coordinates(list(fixed))] = values
+        q = self.assembly.assembled(q, held)
+        self.assembly.refuse_open(q, list(fixed))
+        return q
+
+    def margins(self, q: Numbers) -> Margins:
+        """How far from singular."""
+        pivots, share, acting = np.moveaxis(self._checks(q)[..., -3:], -1, 0)
+        values = np.linalg.svd(self.assembly.rows(q) / self.assembly.units, compute_uv=False)
+        rank = self.model.nv - self.nv
+        loops = values[..., rank - 1] / values[..., 0] if rank else np.ones(np.shape(share))
+        return Margins(loops, np.minimum(pivots, share), acting)
+
+    def random_states(
+        self, count: int, seed: int | np.random.Generator = 0, spread: float = 0.3
+    ) -> tuple[Array, Array]:
+        """Closed configurations about the reference, and independent speeds from -1 to 1."""
+        draw = np.random.default_rng(seed)
+        found = np.tile(self.reference, (count, 1))
+        for k in range(count):
+            for _ in range(3):
+                way = draw.uniform(-spread, spread, self.nv)
+                found[k] = self.assembly.moved(found[k], way, self.model.nv - self.nv)
+        return found, draw.uniform(-1, 1, (count, self.nv))
+
+    def inverse_kinematics(self, *target: Any, **options: Any) -> Array:
+        """Coordinates that bring the tool where it is wanted; the library's robots say how."""
+        if self._inverse_kinematics is None:
+            raise InputError(
+                f"'{self.name}' has no inverse kinematics of its own; assemble(guess, fixed=...) "
+                "finds coordinates for given ones of the actuated joints."
+            )
+        return self._inverse_kinematics(*target, **options)
+
+    def simulate(self, q0: Numbers, v0: Numbers | None = None, **options: Any) -> Any:
+        """A run of the robot: see :func:`appell.simulate`."""
+        from appell import simulate
+
+        return simulate(self, q0, v0, **options)
+
+    # Checks
+
+    def states_to_check(self, count: int, draw: np.random.Generator) -> tuple[Array, Array, Array]:
+        """States near the reference."""
+        q, v = self.random_states(count, draw, spread=0.15)
+        return q, v, draw.uniform(-1, 1, v.shape)
+
+    def displaced(self, q: Array, d: Array) -> Array:
+        """Coordinates after a small displacement, closed to its first order."""
+        return configuration.integrate(self.model, q, self.kernel("speeds")(q, d))
+
+    def driven(self, q: Array, tau: Array) -> Array:
+        """The forces on the independent speeds."""
+        Gamma = self.kernel("gamma")(q)[..., list(self.mechanism.actuated), :]
+        return np.einsum("...jn,...j->...n", Gamma, tau)
+
+    def own_laws(self, q: Array, v: Array, tau: Array, a: Array) -> list[Check]:
+        """Loops, and Lagrange's multipliers."""
+        from appell.robots.closed.multipliers import multipliers
+        from appell.robots.selfcheck import Check, error
+
+        speeds, found = self.kernel("speeds")(q, v), self.kernel("accelerations")(q, v, a)
+        return [
+            Check("loops are closed", float(np.abs(self.closure(q)).max(initial=0.0)), 1e-10),
+            Check(
+                "accelerations are those of Lagrange's multipliers",
+                error(found, multipliers(self, q, speeds, tau)),
+                1e-6,
+            ),
+        ]
+
+    # Refusals
+
+    def _checks(self, q: Any) -> Array:
+        """Rows of closure and three margins, never refused."""
+        return super()._evaluate("checks", (q,), None)
+
+    def _evaluate(
+        self,
+        quantity: str,
+        arguments: tuple[Any, ...],
+        out: Any,
+        frame: str | None = None,
+        formulation: str | None = None,
+    ) -> Any:
+        if self.check and width(arguments[0]) == self.nq:
+            refuse(self, quantity, arguments[0], self._checks(arguments[0]))
+        return super()._evaluate(quantity, arguments, out, frame, formulation)

@@ -1,0 +1,170 @@
+"""Robot: a model and its compiled equations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.model.build import attach
+from appell.model.dh import from_dh, link_inertia
+from appell.model.model import Model
+from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
+from appell.robots.dynamics import Array, Dynamics, Numbers, kind_of, one_of
+from appell.robots.system import Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+__all__ = ["Array", "Numbers", "Robot", "is_tree"]
+
+
+def is_tree(robot: Any) -> TypeGuard[Robot]:
+    """Whether something is a robot of joints in a tree, without loops."""
+    return isinstance(getattr(robot, "system", None), Tree)
+
+
+class Robot(Dynamics):
+    """A tree of bodies that answers for its dynamics: M a + C v + g = tau."""
+
+    model: Model
+
+    def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise InputError(
+                f"Robot({model!r}): expected a Model; appell.load reads one by name or from a file."
+            )
+        super().__init__(model, Tree(model))
+
+    @classmethod
+    def from_dh(cls, **table: Any) -> Robot:
+        """A chain from Denavit-Hartenberg parameters: see :func:`appell.model.dh.from_dh`."""
+        return cls(from_dh(**table))
+
+    # What it is
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The independent joints, in the order of the coordinates."""
+        return tuple(joint.name for joint in self.model.joints)
+
+    @property
+    def joint_kinds(self) -> tuple[str, ...]:
+        """The kind of each joint, in the same order."""
+        return tuple(joint.kind for joint in self.model.joints)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """All links, those behind fixed joints too: each is a frame."""
+        return tuple(frame.name for frame in self.model.frames)
+
+    @property
+    def parameters(self) -> Array:
+        """Per moving link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about its frame's origin."""
+        return inertial_parameters(self.model)
+
+    def parameters_of(self, *, friction: bool = False, rotors: bool = False) -> Array:
+        """``parameters``; with ``rotors`` also a robot's that has none, and with ``friction`` the
+        joints' viscous and then their Coulomb coefficients after them."""
+        return inertial_parameters(self.model, friction=friction, rotors=rotors)
+
+    def parameter_names(
+        self, *, friction: bool = False, rotors: bool = False, short: bool = False
+    ) -> tuple[str, ...]:
+        """What each of them is, as "link2.Izz" and "joint2.viscous"; short, "Izz2" and "fv2"."""
+        return parameter_names(self.model, friction=friction, rotors=rotors, short=short)
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name}: {self.nv} joints, {len(self.link_names)} links>"
+
+    # Dynamics
+
+    def inverse_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        friction: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
+        give: friction(v) besides."""
+        v, a = one_of("v", v, qd), one_of("a", a, qdd)
+        # Before out, which may be v, is written.
+        taken = self._friction_at(v, (q, v, a)) if friction else None
+        tau = self._evaluate("inverse_dynamics", (q, v, a), out)
+        return tau if taken is None else np.add(tau, taken, out=out)
+
+    def forward_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        friction: bool = False,
+        out: Any = None,
+    ) -> Array:
+        """Accelerations a, (..., nv), that joint forces tau give; with ``friction``, tau is what
+        the motors give and friction(v) is taken from it."""
+        v = one_of("v", v, qd)
+        if friction:
+            kernel = self.kernel("forward_dynamics")
+            try:
+                taken = self._friction_at(v, (q, v, tau))
+                tau = np.subtract(tau, taken)  # type: ignore[arg-type]  # None is explained
+            except (TypeError, ValueError) as problem:
+                raise kernel.explained([q, v, tau], out, problem) from None
+        return self._evaluate("forward_dynamics", (q, v, tau), out)
+
+    def friction(
+        self, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+    ) -> Array:
+        """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
+        return self._evaluate("friction", (one_of("v", v, qd),), out)
+
+    def _friction_at(self, v: Any, arguments: tuple[Any, ...]) -> Array:
+        """Friction in the dtype of the result that it is part of, whatever that of v is."""
+        kind = kind_of(arguments)
+        return self.friction(v) if kind_of((v,)) == kind else self.kernel("friction", dtype=kind)(v)
+
+    # Others like it
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+        link: str | None = None,
+    ) -> Self:
+        """The robot carrying a load, whose centre of mass and inertia about it are given in the
+        frame of the link that holds it (the tip without a name)."""
+        frame = self.model.frame(link, "link")
+        load = link_inertia("payload", mass, com, inertia)
+        return self._with_model(attach(self.model, load, frame))
+
+    def with_parameters(
+        self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
+    ) -> Self:
+        """The robot with other inertial parameters, given as :meth:`parameters_of` lists them;
+        refused if a link can have no such inertia."""
+        given = np.asarray(parameters, dtype=float)
+        changed = with_parameters(self.model, given, friction=friction, rotors=rotors)
+        return self._with_model(changed)
+
+    def to_urdf(self, path: str | os.PathLike[str]) -> Path:
+        """Write the robot to a .urdf file, which ``appell.load`` reads back to the same dynamics;
+        see :mod:`appell.model.urdf_writer`. A file that is there is replaced."""
+        from appell.model.urdf_writer import write_urdf
+
+        if self.nv != self.model.nv:
+            raise InputError(f"'{self.name}' has loops, which a URDF file cannot say.")
+        return write_urdf(self.model, path)

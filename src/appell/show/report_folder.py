@@ -1,0 +1,117 @@
+"""What a run leaves behind: a folder with the report, the motions and the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import rmtree
+
+import numpy as np
+
+from appell.errors import AppellError
+from appell.show.document import Document, markdown
+from appell.show.document import html as document_html
+from appell.show.report import html
+from appell.show.svg import inline_svg, whole_svg
+from appell.study.straight_line import Motion, StraightLine
+from appell.study.study_timing import Timing
+
+
+def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
+    """Write report.html, scenario.json and motions/<branch>.csv; the path of the report.
+
+    Nothing is overwritten: if the folder is there and not empty, the next free of
+    ``wanted-2``, ``wanted-3``, ... is made.
+    """
+    texts: dict[Path, str | bytes] = {
+        Path("scenario.json"): study.scenario.model_dump_json(indent=2) + "\n",
+        **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
+        Path("report.html"): html(study, timing),
+    }
+    return write_files(texts, wanted)
+
+
+def write_documents(documents: Sequence[Document], wanted: Path) -> Path:
+    """Write each as <name>.md with its pictures' files, and as <name>.html; the folder."""
+    contents: dict[Path, str | bytes] = {}
+    for document in documents:
+        contents |= document_files(document)
+    return write_files(contents, wanted).parent
+
+
+def document_files(document: Document) -> dict[Path, str | bytes]:
+    """The files of a document and what is in them, <name>.html last."""
+    contents: dict[Path, str | bytes] = {}
+    drawn = [(picture.draw(), picture.title) for picture in document.pictures]
+    made: list[str | bytes] = [whole_svg(figure) for figure, _ in drawn]
+    gifs = [movie.make() for movie in document.movies]
+    made += gifs
+    files = [
+        Path(f"{document.name}-{k}.{'gif' if isinstance(x, bytes) else 'svg'}")
+        for k, x in enumerate(made, start=1)
+    ]
+    contents |= dict(zip(files, made, strict=True))
+    contents[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
+    svgs = [inline_svg(figure, title) for figure, title in drawn]
+    contents[Path(f"{document.name}.html")] = document_html(document, svgs, gifs)
+    return contents
+
+
+def write_files(contents: Mapping[Path, str | bytes], wanted: Path) -> Path:
+    """Write files into a new folder, all or none; the path of the last."""
+    folder, path = None, wanted
+    try:
+        folder = path = new_folder(wanted)
+        for name, content in contents.items():
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    except OSError as problem:
+        if folder is not None:
+            rmtree(folder, ignore_errors=True)  # half a report helps nobody
+        raise AppellError(
+            f"cannot write '{path}': {problem.strerror}; choose another folder with --output."
+        ) from None
+    return path
+
+
+def refuse_file(wanted: Path) -> None:
+    if wanted.is_file():
+        raise AppellError(f"'{wanted}' is a file; give the name of a folder with --output.")
+
+
+def new_folder(wanted: Path) -> Path:
+    """The folder itself if it is new or empty, else the next of its name that is."""
+    if wanted.name in ("", ".."):
+        raise AppellError(f"'{wanted}' names no folder to make; give a name, as --output results.")
+    refuse_file(wanted)
+    folder, n = wanted, 1
+    while True:
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            if folder.is_dir() and not any(folder.iterdir()):
+                return folder
+        n += 1
+        folder = wanted.with_name(f"{wanted.name}-{n}")
+
+
+def csv(study: StraightLine, motion: Motion) -> str:
+    """One line a sample: time, then q, v, a and tau of every joint, to the last digit."""
+    joints = range(1, study.robot.nv + 1)
+    names = [f"{x}{j}" for x in ("q", "v", "a", "tau") for j in joints]
+    rows = np.column_stack([study.path.t, motion.q, motion.v, motion.a, motion.tau]).tolist()
+    return "\n".join([",".join(["t", *names]), *(",".join(map(repr, row)) for row in rows), ""])
+
+
+@contextmanager
+def unless_empty(folder: Path) -> Iterator[None]:
+    """Takes a new folder away if what was to fill it fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise

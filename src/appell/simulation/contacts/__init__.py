@@ -1,0 +1,1 @@
+"""Contacts: gaps and their bounds, impacts, and contacts that last."""

@@ -1,0 +1,378 @@
+"""Contacts: every point of a robot with every wall, and the stops of its joints.
+
+A contact has a gap g(q), positive where there is room. Recorded once for all of them, with its
+derivatives along the motion: the rate dg/dt = J v, J itself, and dJ/dt v, so that the gap's
+second derivative is J a + dJ/dt v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from math import isfinite, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.compile.make import kernel_of
+from appell.equations.coordinates import in_joints
+from appell.equations.free import coordinate_rates, orientation
+from appell.equations.kinematics import poses
+from appell.errors import InputError
+from appell.maths.scalar import Scalar
+from appell.maths.vector import Vector
+from appell.model.limits import Limit, limits
+from appell.model.model import BASE, Model
+from appell.robots.dynamics import Dynamics
+from appell.walls import Implicit, Wall
+
+Array = npt.NDArray[np.floating[Any]]
+Ask = Callable[[Array, Array], Any]
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+Described = tuple[dict[str, Shape], dict[str, Shape], Callable[[], Any]]  # inputs, outputs, records
+Choice = Sequence[Any] | Mapping[str, Any] | None
+
+
+_ROUNDING = 64 * 2.0**-52  # of a sum of products, with room
+
+
+class Point(NamedTuple):
+    """A place on a body that can touch a wall."""
+
+    name: str
+    body: int
+    s: Vector  # in the body's frame
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What contacts are recorded from. Of a wall, that is its recorded surface: the code of one
+    that a user wrote, and what it reads, may change from one simulation to the next."""
+
+    model: Model
+    points: tuple[Point, ...]
+    surfaces: tuple[str, ...]
+    stops: tuple[Limit, ...]
+
+    @property
+    def pairs(self) -> int:
+        return len(self.points) * len(self.surfaces)
+
+    def __len__(self) -> int:
+        return self.pairs + len(self.stops)
+
+
+class ContactState(NamedTuple):
+    """All contacts at one instant; m contacts, k points."""
+
+    gap: Array  # (m,)
+    rate: Array  # (m,) J v
+    J: Array  # (m, nv)
+    drift: Array  # (m,) dJ/dt v
+    normal: Array  # (m, 3) away from the wall; zero for stops
+    P: Array  # (k, 3, nv) points' Jacobians
+    turning: Array  # (k, 3) dP/dt v
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The contacts of a robot: points with walls in turn, then stops."""
+
+    model: Model
+    points: tuple[Point, ...]
+    walls: tuple[Wall, ...]
+    stops: tuple[Limit, ...]
+
+    def __len__(self) -> int:
+        return len(self.points) * len(self.walls) + len(self.stops)
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Of each contact, the point (or joint) and the wall (or limit)."""
+        pairs = [(p.name, w.label) for p in self.points for w in self.walls]
+        return (*pairs, *((s.joint, s.label) for s in self.stops))
+
+    @cached_property
+    def of_point(self) -> npt.NDArray[np.intp]:
+        """Each contact's point; -1 for a stop."""
+        points = np.repeat(np.arange(len(self.points)), len(self.walls))
+        return np.concatenate([points, np.full(len(self.stops), -1)]).astype(np.intp)
+
+    @cached_property
+    def implicit(self) -> npt.NDArray[np.bool_]:
+        """Which contacts are with a wall that is given by a function of the user's."""
+        walls = [isinstance(w, Implicit) for w in self.walls]
+        return np.array(walls * len(self.points) + [False] * len(self.stops), dtype=bool)
+
+    def per_contact(self, of_wall: Callable[[Wall], float | None], otherwise: float) -> Array:
+        """A number of each contact's wall; ``otherwise`` where the wall has none, and at stops."""
+        of_walls = [otherwise if (x := of_wall(w)) is None else x for w in self.walls]
+        return np.array([*of_walls * len(self.points), *[otherwise] * len(self.stops)])
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        from appell.simulation.contacts.surface import surface
+
+        surfaces = tuple(surface(wall).serialize() for wall in self.walls)
+        return Geometry(self.model, self.points, surfaces, self.stops)
+
+    @cached_property
+    def gaps(self) -> Ask:
+        """(q, v) -> gap, rate, each (..., m)."""
+        return _compiled(_gaps, self.geometry)
+
+    @cached_property
+    def bounds(self) -> Ask:
+        """(path, span) -> bounds of the gaps and their rates: see :mod:`.bounds`."""
+        from appell.simulation.contacts.bounds import described
+
+        return _compiled(described, self.geometry)
+
+    @cached_property
+    def foreign(self) -> npt.NDArray[np.bool_]:
+        """Which contacts are with a wall that has no known bound, and is sampled."""
+        from appell.simulation.contacts.bounds import unbounded
+
+        return unbounded(self.geometry)
+
+    @cached_property
+    def any_foreign(self) -> bool:
+        return bool(self.foreign.any())
+
+    @cached_property
+    def _full(self) -> Ask:
+        return _compiled(_contacts, self.geometry)
+
+    def at(self, q: Array, v: Array) -> ContactState:
+        gap, rate, J, drift, normal, P, turning = self._full(q, v)
+        P, turning = P.reshape(-1, 3, self.model.nv), turning.reshape(-1, 3)
+        return ContactState(gap, rate, J, drift, normal, P, turning)
+
+
+def find_contacts(robot: Dynamics, walls: Any, points: Choice, stops: bool) -> Contacts:
+    """The contacts that a simulation watches."""
+    try:
+        chosen = (walls,) if isinstance(walls, Wall) else tuple(walls)
+    except TypeError:
+        raise InputError(f"walls = {walls!r}; expected walls of appell.walls.") from None
+    for wall in chosen:
+        if not isinstance(wall, Wall):
+            raise InputError(
+                f"walls: {wall!r} is no wall; expected those of appell.walls, such as "
+                "appell.walls.Circle(2.5)."
+            )
+    model = robot.model
+    if not isinstance(model, Model):
+        if chosen or points is not None:
+            raise InputError(
+                f"simulate: '{robot.name}' is a spherical parallel robot, and walls are not "
+                "supported for these; close the same mechanism with appell.close, and leave out "
+                "walls and points here."
+            )
+        return Contacts(model, (), (), ())
+    own = limits(model) if stops else ()
+    return Contacts(model, contact_points(model, points) if chosen else (), chosen, own)
+
+
+def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
+    """The points that can touch a wall, without those that cannot move.
+
+    None takes the model's: those it names, or the origins of all links on bodies with a mass. A
+    sequence chooses links by name; a mapping {name: (link, (x, y, z))} adds places on links to
+    the model's.
+    """
+    own = [_point(model, name) for name in model.points or _massive(model)]
+    if points is None:
+        found = own
+    elif isinstance(points, Mapping):
+        found = [*own, *(_placed(model, name, at) for name, at in points.items())]
+    elif isinstance(points, str):
+        found = [_point(model, points)]
+    elif isinstance(points, Sequence):
+        found = [_point(model, name) for name in points]
+    else:
+        raise InputError(
+            f"points = {points!r}; expected names of links, or {{name: (link, (x, y, z))}}."
+        )
+    places: dict[tuple[int, Vector], Point] = {}
+    for point in found:
+        places.setdefault((point.body, point.s), point)
+    return _moving(model, tuple(p for p in places.values() if p.body != BASE))
+
+
+def positions(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[Vector]:
+    """Where the points are in the world, over any scalar."""
+    found = in_joints(_places, model, {"q": q}, (points,))
+    if not model.free:
+        return found
+    R, origin = orientation(q), Vector(*q[:3])
+    return [origin + R @ s for s in found]
+
+
+def _places(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[Vector]:
+    at = poses(model, q)
+    return [at[p.body].s + at[p.body].R @ p.s for p in points]
+
+
+def _point(model: Model, name: Any) -> Point:
+    if not isinstance(name, str):
+        raise InputError(
+            f"points: {name!r}; expected names of links, or {{name: (link, (x, y, z))}}."
+        )
+    frame = model.frame(name)
+    return Point(name, frame.body, frame.s)
+
+
+def _massive(model: Model) -> list[str]:
+    """Links on bodies that have a mass; others only carry, as the slides of a planar base do."""
+    heavy = [f for f in model.frames if f.body != BASE and model.bodies[f.body].mass > 0]
+    return [frame.name for frame in heavy]
+
+
+def _placed(model: Model, name: Any, at: Any) -> Point:
+    try:
+        link, offset = at
+        x, y, z = map(float, offset)
+        given = isinstance(name, str) and isinstance(link, str)
+    except (TypeError, ValueError):
+        given = False
+    if not given or not all(map(isfinite, (x, y, z))):
+        raise InputError(
+            f"points: {name!r}: {at!r}; expected a link and a place on it, (link, (x, y, z))."
+        )
+    frame = model.frame(link)
+    return Point(name, frame.body, frame.s + frame.R @ Vector(x, y, z))
+
+
+@lru_cache(maxsize=64)
+def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """Those that any joint moves; one on the axis of the first joint stays where it is."""
+    draw = np.random.default_rng(0)
+    places = np.array(
+        [positions(model, draw.uniform(0.5, 1.5, model.nq).tolist(), points) for _ in range(3)],
+        dtype=float,
+    ).reshape(3, -1, 3)
+    moves = np.ptp(places, axis=0).max(axis=1, initial=0.0) > 1e-12
+    return tuple(p for p, m in zip(points, moves, strict=True) if m)
+
+
+# Recording
+
+
+@lru_cache(maxsize=64)
+def _compiled(described: Callable[[Geometry], Described], geometry: Geometry) -> Ask:
+    from appell.compile.tape import Foreign
+
+    inputs, outputs, function = described(geometry)
+    try:
+        return kernel_of("contacts", function, inputs, outputs, recorder=_tape).bare
+    except Foreign:
+        return _by_casadi(function(), inputs, outputs)
+
+
+def _tape(function: Any, inputs: Any, outputs: Any, _: Any) -> Any:
+    from appell.compile.tape import Tape
+
+    return Tape.from_casadi(function(), inputs, outputs)
+
+
+def _by_casadi(function: Any, inputs: Shapes, outputs: Shapes) -> Ask:
+    """The same by CasADi's interpreter, slower, for walls that need what kernels do not have."""
+
+    def ask(*arguments: Array) -> list[Array]:
+        axes = [x.shape[: x.ndim - len(s)] for x, s in zip(arguments, inputs.values(), strict=True)]
+        batch = np.broadcast_shapes(*axes)
+        given = (
+            np.broadcast_to(x, batch + s).reshape(-1, prod(s)).T
+            for x, s in zip(arguments, inputs.values(), strict=True)
+        )
+        return [
+            np.ascontiguousarray(np.array(y).T).reshape(batch + shape)
+            for y, shape in zip(function(*given), outputs.values(), strict=True)
+        ]
+
+    return ask
+
+
+def _gaps(geometry: Geometry) -> Described:
+    inputs, outputs = _state_shapes(geometry)
+    return inputs, outputs, partial(_function, geometry, list(outputs))
+
+
+def _contacts(geometry: Geometry) -> Described:
+    m, k, nv = len(geometry), 3 * max(len(geometry.points), 1), geometry.model.nv
+    inputs, outputs = _state_shapes(geometry)
+    outputs |= {"J": (m, nv), "drift": (m,), "normal": (m, 3)}
+    outputs |= {"P": (k, nv), "turning": (k,)}
+    return inputs, outputs, partial(_function, geometry, list(outputs))
+
+
+def _state_shapes(geometry: Geometry) -> tuple[dict[str, Shape], dict[str, Shape]]:
+    model, m = geometry.model, len(geometry)
+    return {"q": (model.nq,), "v": (model.nv,)}, {"gap": (m,), "rate": (m,)}
+
+
+def measured(geometry: Geometry, q: Any) -> tuple[list[Any], Any, Any]:
+    """Of recorded coordinates q: the points, and of all contacts gaps and normals."""
+    import casadi
+    from casadi import SX, vertcat
+
+    from appell.compile.record import Recorded, as_sx
+
+    scalars = [Recorded(x) for x in casadi.vertsplit(q)]
+    at = [vertcat(*map(as_sx, p)) for p in positions(geometry.model, scalars, geometry.points)]
+    surfaces = [casadi.Function.deserialize(text) for text in geometry.surfaces]
+    found = [f(p) for p in at for f in surfaces]
+    stops = [s.side * (q[s.coordinate] - s.value) for s in geometry.stops]
+    gap = vertcat(*(g for g, _ in found), *stops)
+    return at, gap, vertcat(*(n for _, n in found), *[SX(3, 1)] * len(stops))
+
+
+def _function(geometry: Geometry, outputs: Sequence[str]) -> Any:
+    """The CasADi function of q and v; matrices leave it as columns, row by row."""
+    import casadi
+    from casadi import SX, jacobian, jtimes, vertcat
+
+    from appell.compile.record import Recorded, as_sx
+
+    def rows(matrix: Any) -> Any:
+        return casadi.vec(casadi.densify(matrix).T)
+
+    model = geometry.model
+    q, v = SX.sym("q", model.nq), SX.sym("v", model.nv)
+    scalars = [Recorded(x) for x in casadi.vertsplit(q)]
+    speeds = [Recorded(x) for x in casadi.vertsplit(v)]
+    dq = vertcat(*map(as_sx, coordinate_rates(model, scalars, speeds)))
+    at, gap, normal = measured(geometry, q)
+    rate = jtimes(gap, q, dq)
+    found = {"gap": gap, "rate": rate}
+    if "J" in outputs:
+        place = vertcat(*at) if at else SX(3, 1)
+        velocity = jtimes(place, q, dq)
+        P = jacobian(velocity, v)
+        felt = vertcat(*_felt(geometry, jacobian(rate, v), P))
+        found |= {
+            "rate": rate * felt,
+            "J": rows(jacobian(rate, v) * casadi.repmat(felt, 1, model.nv)),
+            "drift": jtimes(rate, q, dq),
+            "normal": normal,
+            "P": rows(P),
+            "turning": jtimes(velocity, q, dq),
+        }
+    return casadi.Function("f", [q, v], [casadi.densify(found[name]) for name in outputs])
+
+
+def _felt(geometry: Geometry, J: Any, P: Any) -> list[Any]:
+    """Of each contact, 1, or 0 where no speed changes its gap: there J is only rounding beside the
+    Jacobian of its point, and would hold the robot with a force that does not exist."""
+    import casadi
+
+    felt = []
+    for k in range(geometry.pairs):
+        p = 3 * (k // len(geometry.surfaces))
+        margin = casadi.sumsqr(J[k, :]) - _ROUNDING**2 * casadi.sumsqr(P[p : p + 3, :])
+        felt.append((1 + casadi.sign(margin)) / 2)
+    return [*felt, *[casadi.SX(1)] * len(geometry.stops)]
