@@ -46,6 +46,7 @@ campaign: $(VENV)/.bench
 
 pictures: $(VENV)/.demo
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/answers.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

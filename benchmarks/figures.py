@@ -94,7 +94,7 @@ def _steps() -> list[Job]:
     from appell.simulation.stepper import steps
 
     puma, tau = appell.load("puma560"), np.zeros(6)
-    motion, begin, end = flow(puma.model), np.append(np.full(6, 0.3), np.zeros(6)), 2.0
+    motion, begin, end = flow(puma), np.append(np.full(6, 0.3), np.zeros(6)), 2.0
     accuracy = {"rtol": 3e-13, "atol": 1e-13}
 
     def rate(t: float, y: Any) -> Any:

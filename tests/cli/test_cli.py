@@ -114,7 +114,7 @@ def test_a_folder_without_a_name(command, name):
 def test_check_prints_each_law_and_its_error(command):
     result = command("check", "two_link", "--states", 5)
     assert result.exit_code == 0
-    assert "tau = M a + C v + g" in result.stdout
+    assert "Q = M a + C v + g" in result.stdout
 
 
 def test_check_fails_where_a_law_does(command, monkeypatch):

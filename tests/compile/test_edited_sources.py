@@ -15,8 +15,7 @@ from appell.compile.fuse import fused
 from appell.compile.make import kernel_of
 from appell.equations.energy import potential_energy
 from appell.equations.joint_control import pd_with_gravity
-from appell.equations.quantities import QUANTITIES
-from appell.simulation.flow import flow
+from appell.equations.quantities import QUANTITIES, flow
 from appell.walls import Plane
 
 # The library's own source
@@ -31,8 +30,8 @@ EDITS = {
     ),
     "law": (
         pd_with_gravity,
-        "plus(gravity(model, q, formulation), _pd(q, v, desired, kp, kv))",
-        "_pd(q, v, desired, kp, kv)",
+        "plus(gravity(model, q, formulation), _pd(model, q, v, desired, kp, kv))",
+        "_pd(model, q, v, desired, kp, kv)",
         "print(*appell.control.PDGravity(robot)(x, x, x, x, x)[0])",
     ),
     "wall": (

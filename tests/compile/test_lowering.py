@@ -14,8 +14,8 @@ from appell.compile.emit import llvm
 from appell.compile.emit.emitter import Emitter
 from appell.compile.emit.trigonometry import two_over_pi
 from appell.compile.fuse import fused
-from appell.compile.kernel import Kernel
 from appell.compile.lower import PRIMITIVES, REALS
+from appell.compile.make import kernel_of
 from appell.compile.native import fuses
 from appell.compile.plan import Plan
 from appell.compile.record import record
@@ -117,7 +117,7 @@ def functions(x, y):
 def one_of_each(dtype):
     inputs, outputs = {"x": (), "y": (), "unread": ()}, {"z": (18,)}
     tape = record(lambda x, y, _: functions(x, y), inputs, outputs)
-    return Kernel("each", lambda: tape, inputs, outputs, dtype=dtype)
+    return kernel_of("each", tape, inputs, outputs, dtype=dtype)
 
 
 def wrist(dtype):

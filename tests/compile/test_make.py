@@ -70,7 +70,7 @@ def test_threads_that_ask_for_different_things_get_them(compiled):
         lambda f=f, n=n: getattr(robot, f)(*states[:n])
         for f, n in zip(quantities, (1, 1, 2, 3), strict=True)
     ]
-    g, M, b, a = at_once(*tasks, lambda: flow(robot.model)(*states))[:4]
+    g, M, b, a = at_once(*tasks, lambda: flow(robot)(*states))[:4]
     assert len(compiled) == 5
     np.testing.assert_allclose(M @ a + b, np.ones(5), atol=1e-9)
     assert np.isfinite(g).all()

@@ -36,7 +36,6 @@ from appell.papers import (
 from appell.papers import mata2002_simulation as mata_simulation
 from appell.papers import shafei2018_counts as shafei_counts
 from appell.show.document import Row, Table
-from appell.simulation.flow import flow
 
 MODULES = (
     abedloo2014,
@@ -53,7 +52,6 @@ KEPT = (abedloo2014.simulated, abedloo2014.motion)  # of a simulator with equati
 
 def forget() -> None:
     """Robots, kernels and runs that were made before."""
-    flow.cache_clear()
     for module in MODULES:
         for thing in vars(module).values():
             if hasattr(thing, "cache_clear") and thing not in KEPT:

@@ -12,7 +12,6 @@ import appell
 from appell.equations import gibbs_tree
 from appell.equations.quantities import QUANTITIES
 from appell.simulation import load_run
-from appell.simulation.flow import flow
 
 NAMES = tuple(QUANTITIES["motion"].formulations)
 CIRCLE = appell.walls.Circle(2.5)
@@ -62,10 +61,8 @@ def test_flight_and_impacts_run_by_the_equations_that_are_named(
         return made
 
     monkeypatch.setattr(gibbs_tree, step, wrong)
-    flow.cache_clear()
     assert abs(flown("gibbs_tree").impacts[0].time - default.impacts[0].time) > 1e-6
     np.testing.assert_array_equal(flown().q[-1], default.q[-1])
-    flow.cache_clear()
 
 
 def test_impacts_take_the_inertia_matrix_of_the_formulation(default, monkeypatch, nothing_kept):
@@ -101,10 +98,14 @@ def test_unknown_formulations_are_answered_with_the_known_ones(name):
         flown(name)
 
 
-def test_a_closed_robot_has_its_own_equations():
+def test_a_closed_robot_moves_by_the_equations_of_its_tree():
     robot = appell.load("four_bar")
-    with pytest.raises(appell.InputError, match="leave out formulation"):
-        appell.simulate(robot, robot.reference, until=0.1, formulation="gibbs_tree")
+    usual = appell.simulate(robot, robot.reference, [1.0], until=0.1)
+    named = appell.simulate(robot, robot.reference, [1.0], until=0.1, formulation="gibbs_tree")
+    assert named.formulation == "gibbs_tree"
+    np.testing.assert_allclose(named.q[-1], usual.q[-1], rtol=0, atol=1e-11)
+    with pytest.raises(appell.InputError, match="expected one of gibbs_lean"):
+        appell.simulate(robot, robot.reference, until=0.1, formulation="articulated_body")
 
 
 MIMIC = """
@@ -142,9 +143,7 @@ def test_mimicking_joints_by_the_tree_equations_feel_their_error(
 ):
     right = appell.simulate(gripper, [0.2], until=0.5).q[-1]
     monkeypatch.setattr(gibbs_tree, "trace", lambda X, Y: 0)
-    flow.cache_clear()
     wrong = appell.simulate(gripper, [0.2], until=0.5, formulation="gibbs_tree").q[-1]
-    flow.cache_clear()
     assert abs(wrong[0] - right[0]) > 1e-3
 
 

@@ -41,7 +41,7 @@ CASH_KARP = Tableau(
 
 
 def falling(t, y):
-    return flow(PUMA.model)(y[:6], y[6:], np.zeros(6))
+    return flow(PUMA)(y[:6], y[6:], np.zeros(6))
 
 
 def taken(method, until=1.0, **accuracy):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -72,8 +73,8 @@ def _parts(thing: Any) -> tuple[str, Sequence[Any]]:
         return _parts_of_function(thing)
     if kind is np.ndarray and thing.dtype.kind in "fiub":
         return "array", (thing.dtype.str, thing.shape, thing.tobytes())
-    fields = _fields(kind)
-    return f"{kind.__module__} {kind.__qualname__}", [getattr(thing, field) for field in fields]
+    names = _fields(kind)
+    return f"{kind.__module__} {kind.__qualname__}", [getattr(thing, name) for name in names]
 
 
 def _parts_of_function(function: FunctionType) -> tuple[str, Sequence[Any]]:
@@ -93,10 +94,13 @@ def _parts_of_function(function: FunctionType) -> tuple[str, Sequence[Any]]:
 @lru_cache(maxsize=256)
 def _fields(kind: Any) -> tuple[str, ...]:
     """The fields of a dataclass or NamedTuple of Appell's own, which its module has by its name."""
-    fields = getattr(kind, "_fields", None) or getattr(kind, "__dataclass_fields__", None)
-    if fields is None or vars(_module(kind.__module__)).get(kind.__qualname__) is not kind:
+    if vars(_module(kind.__module__)).get(kind.__qualname__) is not kind:
         raise Unidentified
-    return tuple(fields)
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind))
+    if not hasattr(kind, "_fields"):
+        raise Unidentified
+    return tuple(kind._fields)
 
 
 def _module(name: Any) -> Any:

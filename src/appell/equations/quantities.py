@@ -337,6 +337,13 @@ QUANTITIES: dict[str, Quantity] = {
         free=free.derivatives,
         composite=composite.inverse_dynamics_derivatives,
     ),
+    "generalised_forces_derivatives": _of_bodies(
+        ("q", "v", "a"),
+        {"dQ_dq": _nn, "dQ_dv": _nn, "dQ_da": _nn},
+        regroup=("composite",),
+        free=free.derivatives,
+        composite=composite.inverse_dynamics_derivatives,
+    ),
     "forward_dynamics_derivatives": Quantity(
         state("q", "v", "tau"),
         {"da_dq": _nn, "da_dv": _nn, "da_dtau": _nn},

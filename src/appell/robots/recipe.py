@@ -41,7 +41,9 @@ def recipe_for(
     quantity that has no equation for them are those by all of its inputs."""
     plain = str(quantity).removesuffix("_derivatives")
     if str(quantity) not in system.quantities and plain in system.quantities:
-        quantity, wrt = plain, (*system.quantities[plain].inputs, *wrt)
+        inputs = system.quantities[plain].inputs
+        quantity = plain
+        wrt = (*(x for x, (axis, *_) in inputs.items() if system.size(str(axis))), *wrt)
     asked = quantity_of(system, quantity)
     system.refuse(quantity)
     if asked.frame:

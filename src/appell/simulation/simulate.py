@@ -65,11 +65,12 @@ def simulate(
     at rest.
 
     ``walls`` (:mod:`appell.walls`) stop the robot's points: those of ``points`` (see
-    :func:`appell.simulation.contacts.contact.contact_points`), and ``stops`` its joints at their limits. An
-    impact follows Newton's ``law`` or Poisson's with a ``restitution`` of 0 to 1 and Coulomb
-    friction ``mu``, for walls that have none of their own. Contacts closer than ``gap``, in m, that
-    approach when another strikes are struck with it. A contact whose next bounce would be lower
-    than ``atol`` does not bounce: it lasts, until its force would turn negative.
+    :func:`appell.simulation.contacts.contact.contact_points`), and ``stops`` its joints at their
+    limits. An impact follows Newton's ``law`` or Poisson's with a ``restitution`` of 0 to 1 and
+    Coulomb friction ``mu``, for walls that have none of their own. Contacts closer than
+    ``gap``, in m, that approach when another strikes are struck with it. A contact whose next
+    bounce would be lower than ``atol`` does not bounce: it lasts, until its force would turn
+    negative.
 
     ``formulation`` names the equations of motion, such as ``"gibbs_tree"``, and the inertia matrix
     that impacts and contacts take with them; without it, the ones that are fastest for the robot.
@@ -116,7 +117,7 @@ def simulate(
     if formulation is None and resume is not None:
         formulation = resume.formulation
     mechanics = mechanics_of(robot, formulation, float(singular))
-    contacts = find_contacts(robot, walls, points, stops)
+    contacts = find_contacts(robot.model, walls, points, stops)
     options = Options(
         restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
         mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),

@@ -41,13 +41,14 @@ def observe(
     mapping of columns.
 
     Columns are found by name (``t``, ``q1 [deg]``, ``tau1``) or named by ``columns``; see
-    :func:`appell.identify.data.columns.signals`. Outliers are replaced (Hampel), positions and forces
-    filtered alike by a low-pass without phase shift, at ``cutoff`` (Hz; without it, chosen from the
-    spectrum of the positions), speeds and accelerations made by central differences. Of the samples
-    ``rate`` a second are kept, without it as many as are independent of each other after the
-    filter; the ends, where a filter lacks neighbours, are left out. So are samples in which a joint
-    is slower than ``slowest`` (rad/s or m/s, one number or one a joint): near rest dry friction is
-    not what its model says, and a filter mixes both its signs.
+    :func:`appell.identify.data.columns.signals`. Outliers are replaced (Hampel), positions and
+    forces filtered alike by a low-pass without phase shift, at ``cutoff`` (Hz; without it,
+    chosen from the spectrum of the positions), speeds and accelerations made by central
+    differences. Of the samples ``rate`` a second are kept, without it as many as are
+    independent of each other after the filter; the ends, where a filter lacks neighbours, are
+    left out. So are samples in which a joint is slower than ``slowest`` (rad/s or m/s, one
+    number or one a joint): near rest dry friction is not what its model says, and a filter
+    mixes both its signs.
 
     What cannot be right is refused, by name: uneven sampling (``resample=True`` evens it), degrees
     taken for radians, swapped columns, signs; ``check=False`` accepts what the model does not

@@ -2,8 +2,8 @@
 
 A joint slower than a threshold is at rest, and stays so while what holds it is within its friction
 (Karnopp 1985, :mod:`appell.simulation.friction`); the others turn against their Coulomb friction. A
-cycle is one step of the classical Runge-Kutta method. :mod:`appell.control.tracking.rubbing` locates every
-change exactly; it takes too long for a thousand cycles a second.
+cycle is one step of the classical Runge-Kutta method. :mod:`appell.control.tracking.rubbing`
+locates every change exactly; it takes too long for a thousand cycles a second.
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector
 from appell.model.limits import Limit, limits
 from appell.model.model import BASE, Model
-from appell.robots.dynamics import Dynamics
 from appell.walls import Implicit, Wall
 
 Array = npt.NDArray[np.floating[Any]]
@@ -152,7 +151,7 @@ class Contacts:
         return ContactState(gap, rate, J, drift, normal, P, turning)
 
 
-def find_contacts(robot: Dynamics, walls: Any, points: Choice, stops: bool) -> Contacts:
+def find_contacts(model: Any, walls: Any, points: Choice, stops: bool) -> Contacts:
     """The contacts that a simulation watches."""
     try:
         chosen = (walls,) if isinstance(walls, Wall) else tuple(walls)
@@ -164,11 +163,10 @@ def find_contacts(robot: Dynamics, walls: Any, points: Choice, stops: bool) -> C
                 f"walls: {wall!r} is no wall; expected those of appell.walls, such as "
                 "appell.walls.Circle(2.5)."
             )
-    model = robot.model
     if not isinstance(model, Model):
         if chosen or points is not None:
             raise InputError(
-                f"simulate: '{robot.name}' is a spherical parallel robot, and walls are not "
+                f"simulate: '{model.name}' is a spherical parallel robot, and walls are not "
                 "supported for these; close the same mechanism with appell.close, and leave out "
                 "walls and points here."
             )
