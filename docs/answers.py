@@ -5,8 +5,10 @@ python docs/answers.py
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -74,9 +76,11 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     asked["difference"] = lambda r: r.difference(
         state(r)[0], r.integrate(state(r)[0], np.full(r.nv, 1e-3))
     )
-    asked["with_payload"] = lambda r: r.with_payload(0.1)
+    asked["with_payload"] = lambda r: r.with_payload(
+        0.1, **({"link": r.link_names[-1]} if isinstance(r, appell.Robot) else {})
+    )
     asked["selfcheck"] = lambda r: r.selfcheck(2)
-    asked["to_urdf"] = lambda r: r.to_urdf("/dev/null/robot.urdf")
+    asked["to_urdf"] = _written
     asked["simulate"] = lambda r: appell.simulate(r, *state(r)[:2], until=0.01, stops=False)
     asked["simulate(walls=)"] = lambda r: appell.simulate(
         r, *state(r)[:2], until=0.01, stops=False, walls=appell.walls.Plane((0, 0, 1), -100)
@@ -86,6 +90,11 @@ def questions() -> dict[str, Callable[[Any], Any]]:
         r, law(r), appell.control.quintic(*_move(r)), until=0.02
     )
     return asked
+
+
+def _written(robot: Any) -> Any:
+    with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+        return robot.to_urdf(Path(folder) / "robot.urdf")
 
 
 def _move(robot: Any) -> tuple[Any, Any, float]:

@@ -203,7 +203,7 @@ class Dynamics(Configurations):
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
         """da/dq, da/dv and da/dtau (M^-1 of a tree), each (..., nv, nv)."""
-        arguments = (q, one_of("v", v, qd), tau)
+        arguments = (q, one_of("v", v, qd), *([tau] if self.system.size("d") else []))
         return self._evaluate("forward_dynamics_derivatives", arguments, out)
 
     # Kinematics
