@@ -1,4 +1,4 @@
-"""The table of LLVM's instructions over lanes, and routines as functions made of them."""
+"""The table of LLVM's instructions over lanes, and the functions of routines."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class Lines(Writer):
 
 @cache
 def function(op: str, real: Real, lanes: int) -> str:
-    """A routine as a function of its own. What is rare is computed lane by lane: its code is then
-    short, and soon compiled."""
+    """The text of a routine's function. The rare one computes lane by lane: its code is then short,
+    and quickly compiled."""
     of, V = routine(op, real), f"<{lanes} x {real.name}>"
     if op == "far":
         words = [f"i64 {word}" for word in two_over_pi(real)]
@@ -110,24 +110,24 @@ def function(op: str, real: Real, lanes: int) -> str:
         lines = writer.lines
     kind, before = several(V, len(results)), "undef"
     for k, x in enumerate(results):
-        lines.append(f"  %made{k} = insertvalue {kind} {before}, {V} {x}, {k}")
-        before = f"%made{k}"
+        lines.append(f"  %result{k} = insertvalue {kind} {before}, {V} {x}, {k}")
+        before = f"%result{k}"
     parameters = ", ".join(f"{V} %{x}" for x in of.parameters)
     head = f"{table}define internal {kind} @{of.name}({parameters}) noinline {how} {{"
     return "\n".join([head, *lines, f"  ret {kind} {before}\n}}"])
 
 
 def _lane_by_lane(of: Routine, real: Real, lanes: int) -> tuple[list[str], list[str]]:
-    """The lines and results of a routine for one lane after another, whose results take the place
-    of its last parameters."""
-    T, V, given = real.name, f"<{lanes} x {real.name}>", of.parameters
+    """The lines and results of a routine that takes one lane after another; the results replace its
+    last parameters."""
+    T, V, parameters = real.name, f"<{lanes} x {real.name}>", of.parameters
     one = Lines(real, 1)
-    results = one.replay(of, [f"%{x}.k" for x in given])
-    replaced = given[-len(results) :]
+    results = one.replay(of, [f"%{x}.k" for x in parameters])
+    replaced = parameters[-len(results) :]
     lines = ["entry:"]
-    lines += [f"  %{x}.all = alloca {V}\n  store {V} %{x}, ptr %{x}.all" for x in given]
+    lines += [f"  %{x}.all = alloca {V}\n  store {V} %{x}, ptr %{x}.all" for x in parameters]
     lines += ["  br label %lane", "lane:", "  %k = phi i64 [0, %entry], [%next, %lane]"]
-    for x in given:
+    for x in parameters:
         lines.append(f"  %{x}.at = getelementptr {T}, ptr %{x}.all, i64 %k")
         lines.append(f"  %{x}.k = load <1 x {T}>, ptr %{x}.at")
     lines += one.lines

@@ -205,8 +205,8 @@ class _Trace:
             (value,) = operands
             return Value(self, value.place, PRIMITIVES[op])
         places = [self.value(x, "r" if op == "select" else kind).place for x in operands]
-        made = Step(op, (places[0], places[1]), places[2]) if places[2:] else Step(op, *places)
-        return self.new(made, PRIMITIVES[op] or kind)
+        new = Step(op, (places[0], places[1]), places[2]) if places[2:] else Step(op, *places)
+        return self.new(new, PRIMITIVES[op] or kind)
 
     def value(self, x: Any, kind: str) -> Value:
         if isinstance(x, Value):

@@ -41,7 +41,7 @@ def literal(real: Real, x: float) -> str:
 
 
 class Lines(Writer):
-    """Writes the lines of a function; ``values`` is how many it holds."""
+    """Writes the lines of a function; ``values`` counts its variables."""
 
     table = TABLE
 
@@ -76,26 +76,24 @@ class Lines(Writer):
 
 
 class Function(Lines):
-    """A routine as a function: ``text`` is its own."""
+    """The C function of a routine; ``text`` is its source."""
 
     def __init__(self, of: Routine, real: Real) -> None:
         super().__init__(real)
         results = self.replay(of, of.parameters)
-        T = real.name
-        head, given = T, results[0]
+        head, result = real.name, results[0]
         if len(results) > 1:
-            head, given = "Pair", "both"
+            head, result = "Pair", "both"
             self.lines.append(f"    const Pair both = {{{', '.join(map(_bare, results))}}};")
         self.values += len(results) + len(of.parameters)
-        told = wrap(of.about, 92)
-        parameters = [f"const {T} {x}" for x in of.parameters]
-        lines = ["\n/* " + "\n * ".join(told) + " */", f"static {head} {of.name}("]
-        lines[-1] += ", ".join(parameters) + ")"
-        self.text = "\n".join([*lines, "{", *self.lines, f"    return {_bare(given)};", "}\n"])
+        listed = ", ".join(f"const {real.name} {x}" for x in of.parameters)
+        comment = "\n/* " + "\n * ".join(wrap(of.about, 92)) + " */"
+        lines = [comment, f"static {head} {of.name}({listed})", "{", *self.lines]
+        self.text = "\n".join([*lines, f"    return {_bare(result)};", "}\n"])
 
 
 class FunctionBody(Lines, Emitter):
-    """Writes the functions, value by value: ``text`` is theirs."""
+    """Writes the functions of a tape; ``text`` is their source."""
 
     def __init__(self, tape: Tape, real: Real, name: str) -> None:
         Lines.__init__(self, real)
@@ -120,7 +118,7 @@ class FunctionBody(Lines, Emitter):
         return numbers + 8 * (addresses + called) + 1024
 
     def entry(self) -> str:
-        """The exported function, which calls the others."""
+        """The text of the exported function, which calls the others."""
         lines = [*declared(self.name, parameters(self.tape, self.real)), "{"]
         if self.plan.room:
             lines.append(f"    {self.real.name} kept[{self.plan.room}];")
@@ -128,18 +126,18 @@ class FunctionBody(Lines, Emitter):
         return "\n".join([*lines, *self.calls, "}\n"])
 
     def part(self, number: int) -> str:
-        """One function; it is given only what it uses."""
+        """The text of one function, whose parameters are those that it uses."""
         self.lines, self.values = [], 0
         self.used: set[str] = set()
         self.walk(number)
         self.largest = max(self.largest, self.values)
         T, name = self.real.name, f"{self.name}_part{number}"
-        given = {x: f"const {T} *restrict {x}" for x in self.inputs}
-        given |= {x: f"{T} *restrict {x}" for x in (*self.outputs, "kept")}
-        taken = [x for x in given if x in self.used]
+        pointers = {x: f"const {T} *restrict {x}" for x in self.inputs}
+        pointers |= {x: f"{T} *restrict {x}" for x in (*self.outputs, "kept")}
+        taken = [x for x in pointers if x in self.used]
         self.read |= self.used
         self.calls.append(f"    {name}({', '.join(taken)});")
-        head = declared(name, [given[x] for x in taken])
+        head = declared(name, [pointers[x] for x in taken])
         return "\n".join(["static NOINLINE", *head, "{", *self.lines, "}\n"])
 
     def constant(self, x: float) -> str:

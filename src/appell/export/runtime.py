@@ -15,7 +15,7 @@ from appell.export.body import FunctionBody, literal
 
 
 def runtime(body: FunctionBody) -> str:
-    """What a body's steps need."""
+    """The C source of all that a body's operations need."""
     real, needed = body.real, body.operations
     parts = ["preamble"]
     if needed & {*FUSED, "sqrt", "abs", "bits"}:

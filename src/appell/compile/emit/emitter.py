@@ -1,7 +1,7 @@
-"""What all emitters share: they take a tape's steps in the order of its plan, and look each up.
+"""The part that all emitters share: it walks a tape in the order of its plan.
 
-An emitter is a table of the operations that it knows, all of the primitives at least, and the few
-ways in which its language reads, keeps and writes values. What is not in its table is a routine
+An emitter is a table of the operations that it knows, which has all primitives, and a few methods
+that read, keep and write values in its language. An operation that is not in its table is a routine
 (:mod:`appell.compile.elementary`).
 """
 
@@ -24,7 +24,7 @@ _TURNS = ("sin", "cos")
 
 
 class Writer(ABC):
-    """Writes primitive steps."""
+    """Writes primitive operations in a language."""
 
     table: ClassVar[Mapping[str, Any]]
     real: Real
@@ -37,10 +37,11 @@ class Writer(ABC):
 
     @abstractmethod
     def line(self, op: str, kind: str, operands: Sequence[Name], once: bool = False) -> Name:
-        """An operation of the table, whose result is of this kind. It may be read ``once``."""
+        """The result, of this kind, of an operation of the table; ``once`` if one other operation
+        alone reads it."""
 
     def replay(self, of: Routine, operands: Sequence[Name]) -> list[Name]:
-        """The results of a routine, written step by step."""
+        """The results of a routine, whose steps are written one by one."""
         known: list[Name] = []
         for step, kind, once in zip(of.steps, of.kinds, of.once, strict=True):
             if step.op in LEAVES:
@@ -56,21 +57,21 @@ class Writer(ABC):
 
 
 class Emitter(Writer):
-    """Writes a tape, in as many functions as its plan has parts."""
+    """Writes a tape as functions, one per part of its plan."""
 
     def __init__(self, tape: Tape, plan: Plan) -> None:
         self.tape, self.plan = tape, plan
         self.names: dict[int, Name] = {}
         self.turned: dict[tuple[str, int], Name] = {}
         self.beside: dict[int, list[int]] = {}
-        self.asked = {(step.op, step.a) for step in tape.steps if step.op in _TURNS}
+        self.turns = {(step.op, step.a) for step in tape.steps if step.op in _TURNS}
 
     @abstractmethod
     def input(self, operand: int, element: int) -> Name: ...
 
     @abstractmethod
     def keep(self, place: int) -> None:
-        """Put a value where another function finds it."""
+        """Store a value where another function finds it."""
 
     @abstractmethod
     def kept(self, place: int) -> Name: ...
@@ -80,20 +81,20 @@ class Emitter(Writer):
 
     @abstractmethod
     def call(self, op: str, operands: Sequence[Name]) -> Sequence[Name]:
-        """The results of a routine that is a function of its own."""
+        """The results of a routine that is called as a function."""
 
     @abstractmethod
     def rare(
         self, condition: Name, usual: Sequence[Name], mend: Callable[[], Sequence[Name]]
     ) -> Sequence[Name]:
-        """The usual values, or what ``mend`` makes of them where the condition ever holds."""
+        """The usual values, or those that ``mend`` computes if the condition holds in any lane."""
 
     def run(self, op: str, many: Sequence[Sequence[Name]]) -> list[Sequence[Name]]:
         """The results of a routine for some lists of operands."""
         return [self.call(op, operands) for operands in many]
 
     def walk(self, number: int) -> None:
-        """One function; the first also computes the sines and cosines that need no others."""
+        """Write one function; the first also computes the sines and cosines that need no others."""
         self.names.clear()
         self.turned.clear()
         if number == 0:
@@ -144,7 +145,7 @@ class Emitter(Writer):
                 self.keep(k)
 
     def turn(self, angles: Sequence[int], unread: Sequence[tuple[int, int]]) -> None:
-        """Sine and cosine of each angle. So few are far that one test for all of them is enough.
+        """Write sine and cosine of each angle. Far ones are so few that one test for all is enough.
         NaN in an input that is not read spoils them all, so that it reaches the outputs as it
         would if the equation were computed in full."""
         if not angles:
@@ -162,26 +163,26 @@ class Emitter(Writer):
             some = self.line("or", "c", [some, other], True)
 
         def mend() -> list[Name]:
-            mended = [self.call("far", [*x, *pair]) for x, pair in zip(values, near, strict=True)]
-            chosen = [mended[k][j] for k, j in wanted]
+            pairs = [self.call("far", [*x, *pair]) for x, pair in zip(values, near, strict=True)]
+            mended = [pairs[k][j] for k, j in wanted]
             if not spoiled:
-                return chosen
-            return [self.line("select", "r", [*spoiled, y], True) for y in chosen]
+                return mended
+            return [self.line("select", "r", [*spoiled, y], True) for y in mended]
 
         wanted = [
-            (k, j) for k, a in enumerate(angles) for j in (0, 1) if (_TURNS[j], a) in self.asked
+            (k, j) for k, a in enumerate(angles) for j in (0, 1) if (_TURNS[j], a) in self.turns
         ]
-        found = self.rare(some, [near[k][j] for k, j in wanted], mend)
-        for (k, j), x in zip(wanted, found, strict=True):
+        results = self.rare(some, [near[k][j] for k, j in wanted], mend)
+        for (k, j), x in zip(wanted, results, strict=True):
             self.turned[_TURNS[j], angles[k]] = x
 
     def spoiled(self, unread: Sequence[tuple[int, int]]) -> list[Name]:
-        """Whether there is NaN or infinity in one of these inputs, and NaN in its place; nothing
-        if there are no inputs."""
-        lost = [self.line("sub", "r", [x, x]) for x in (self.input(*place) for place in unread)]
-        if not lost:
+        """A condition that holds if one of these inputs is NaN or infinite, and the NaN that it
+        leads to; nothing without inputs."""
+        zeros = [self.line("sub", "r", [x, x]) for x in (self.input(*place) for place in unread)]
+        if not zeros:
             return []
-        total, *others = lost
+        total, *others = zeros
         for x in others:
             total = self.line("add", "r", [total, x])
         is_number = self.line("eq", "c", [total, total], True)

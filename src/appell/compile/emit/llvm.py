@@ -21,7 +21,7 @@ from appell.compile.lower import REALS, Real
 from appell.compile.plan import Plan, Window
 from appell.compile.tape import Tape
 
-INLINE = 4000  # steps of all copies of a routine; beyond, it is a function of its own
+INLINE = 4000  # steps of all copies of a routine; beyond, it is called
 _METADATA = """\
 !0 = !{!"branch_weights", i32 1, i32 10000}
 !1 = !{}
@@ -62,7 +62,7 @@ def emit_function(
 
 
 def _module(bodies: Sequence[_Body]) -> str:
-    """Bodies, and what they call."""
+    """The text of bodies and of the routines that they call."""
     real, lanes = bodies[0].real, bodies[0].lanes
     texts = [body.text() for body in bodies]
     called = set().union(*(body.called for body in bodies))
@@ -71,8 +71,7 @@ def _module(bodies: Sequence[_Body]) -> str:
 
 
 class _Body(Lines, Emitter):
-    """Writes the function ``body``; or ``stream``, the same but that its results go past the
-    caches."""
+    """Writes the function ``body``, or ``stream``, whose results go past the caches."""
 
     def __init__(self, tape: Tape, real: Real, lanes: int, plan: Plan, name: str) -> None:
         Lines.__init__(self, real, lanes)
@@ -131,27 +130,27 @@ class _Body(Lines, Emitter):
         )
 
     def run(self, op: str, many: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-        """Instruction by instruction for all of them: each is a long chain, in which every one
-        waits for the one before."""
+        """The results of a routine for several operands, interleaved: in one alone every
+        instruction waits for the one before."""
         of = routine(op, self.real)
         if self.tape.counts[op] * len(of.steps) > INLINE:
             return super().run(op, many)
-        found: list[Sequence[str]] = []
+        results: list[Sequence[str]] = []
         chains, start = [], len(self.lines)
         for operands in many:
-            found.append(self.replay(of, operands))
+            results.append(self.replay(of, operands))
             chains.append(self.lines[start:])
             del self.lines[start:]
         self.lines += chain.from_iterable(zip(*chains, strict=True))
-        return found
+        return results
 
     def call(self, op: str, operands: Sequence[str]) -> list[str]:
         self.called.add(op)
         of, V = routine(op, self.real), self.vector
         kind = several(V, len(of.results))
         listed = ", ".join(f"{V} {x}" for x in operands)
-        made = self.new(f"call {kind} @{of.name}({listed})")
-        return [self.new(f"extractvalue {kind} {made}, {k}") for k in range(len(of.results))]
+        all_of_them = self.new(f"call {kind} @{of.name}({listed})")
+        return [self.new(f"extractvalue {kind} {all_of_them}, {k}") for k in range(len(of.results))]
 
     def rare(
         self, condition: str, usual: Sequence[str], mend: Callable[[], Sequence[str]]
