@@ -24,7 +24,7 @@ def reciprocal(real: Real, x: Value) -> Value:
 ROUTINES: dict[str, Callable[..., Any]] = {
     "sincos": trigonometry.sine_cosine, "far": trigonometry.far_sine_cosine,
     "atan2": trigonometry.arctangent, "exp": exponential.exponential, "log": exponential.logarithm,
-    "pow": exponential.power, "sinh": exponential.hyperbolic_sine,
+    "pow": exponential.power_of, "sinh": exponential.hyperbolic_sine,
     "cosh": exponential.hyperbolic_cosine, "tanh": exponential.hyperbolic_tangent,
     "sign": sign_of, "inv": reciprocal,
 }  # fmt: skip

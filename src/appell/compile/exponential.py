@@ -118,7 +118,7 @@ def _by(x: Value, y: tuple[Any, Any]) -> tuple[Value, Value]:
     return p, fma(x, y[1], fma(x, y[0], -p))
 
 
-def power(real: Real, x: Value, y: Value) -> Value:
+def power_of(real: Real, x: Value, y: Value) -> Value:
     """x^y."""
     size = abs(x)
     z, z_low = _by(y, _logarithm(real, size))

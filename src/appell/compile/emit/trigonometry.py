@@ -10,7 +10,7 @@ from typing import Any
 
 from appell.compile.lower import Real, Value, fma, horner, select, step
 
-FAR = {"double": 2.0**30, "float": 2.0**16}
+FAR = {"double": 2.0**30, "float": 2.0**16}  # an angle beyond is reduced exactly
 TWO_OVER_PI = 0.63661977236758134308
 HALF_PI = {  # in three parts
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
@@ -47,9 +47,9 @@ ATAN = {
 
 
 def sine_cosine(real: Real, x: Value) -> tuple[Value, Value]:
-    """Sine and cosine of |x| up to FAR. Multiples of pi/2 are taken away in three parts: the first
-    step is exact, and the others leave an error below one unit in the last place of what remains,
-    however near the angle is to a multiple."""
+    """Sine and cosine of |x| up to 2^30, in single precision 2^16. Multiples of pi/2 are subtracted
+    in three parts: the first step is exact, and the others leave an error below one unit in the
+    last place of the remainder, however near the angle is to a multiple."""
     turns = fma(x, TWO_OVER_PI, real.magic)
     quadrant = turns.bits
     minus_k = -(turns - real.magic)
@@ -64,8 +64,8 @@ def sine_cosine(real: Real, x: Value) -> tuple[Value, Value]:
 
 
 def far_sine_cosine(real: Real, x: Value, sine: Value, cosine: Value) -> tuple[Value, Value]:
-    """The sine and cosine given, but those of x where |x| is beyond FAR; they err by less than one
-    unit in the last place."""
+    """Sine and cosine of x where |x| is beyond 2^30 (2^16), else the two given. They err by less
+    than one unit in the last place."""
     far = abs(x) > FAR[real.name]
     quadrant, r, low = _reduced(real, select(far, x, FAR[real.name]))
     z = r * r
@@ -82,7 +82,7 @@ def far_sine_cosine(real: Real, x: Value, sine: Value, cosine: Value) -> tuple[V
 
 
 def _reduced(real: Real, x: Value) -> tuple[Value, Value, Value]:
-    """The quadrant of a large |x|, and what is left in two parts (Payne and Hanek, 1983).
+    """The quadrant of a large |x|, and the remainder in two parts (Payne and Hanek, 1983).
 
     |x| = m 2^e with a whole m. Of 2/pi only the bits matter that give m 2^e 2/pi modulo 4: 192 of
     them, from a table, times m. The two uppermost bits of the product are the quadrant, the others
@@ -155,7 +155,7 @@ def _power_of_two(real: Real, stored: Value) -> Value:
 
 
 def _turned(real: Real, quadrant: Value, s: Value, c: Value) -> tuple[Value, Value]:
-    """Sine and cosine, from those of what is left and the number of quarter turns before it."""
+    """Sine and cosine, from those of the remainder and the number of quarter turns before it."""
     odd = step("nonzero", quadrant & 1)
     sine, cosine = select(odd, c, s), select(odd, s, c)
     second, third = (quadrant & 2, (quadrant + 1) & 2)  # half a turn changes the sign
