@@ -3,7 +3,7 @@
 # make quick  lint, types, layers and a chosen part of the tests, in two minutes
 # make machines  only that part of make test that plays other processors
 # make bench  side by side with other libraries (several minutes)
-# make campaign  10,000 random flights against random walls (a quarter of an hour)
+# make campaign  10,000 random flights against random walls (three quarters of an hour)
 # make docs   build the documentation (make pictures draws its pictures anew)
 
 PYTHON ?= python3

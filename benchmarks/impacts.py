@@ -1,6 +1,6 @@
 """Random flights against random walls: is every first impact found, and nothing passed through?
 
-python -m benchmarks.impacts                    10,000 flights, about a quarter of an hour
+python -m benchmarks.impacts                    10,000 flights, about three quarters of an hour
 python -m benchmarks.impacts --flights 300      a few
 
 Each flight is searched for its first impact a second time, by other means: the motion without
