@@ -456,8 +456,9 @@ def test_dry_friction_stops_a_closed_robot_and_holds_it(levels):
     run = arm.simulate(q, [0.5], until=2.5 * stop, friction=True, torque=law)
     assert run.stopped is None
     slows, rests = run.t < stop, (run.t >= stop) & (run.t <= 2 * stop)
-    np.testing.assert_allclose(run.v[slows, 0], 0.5 * (1 - run.t[slows] / stop), atol=1e-9)
-    np.testing.assert_allclose(run.v[rests, 0], 0.0, atol=1e-9)
+    # A joint slower than 1e-9 rad/s counts as at rest; one with loops, than twice that.
+    np.testing.assert_allclose(run.v[slows, 0], 0.5 * (1 - run.t[slows] / stop), atol=2e-9)
+    np.testing.assert_allclose(run.v[rests, 0], 0.0, atol=2e-9)
     pushed = (0.2 / stop) * (0.5 * stop) ** 2 / 2  # what is left of the push beyond 0.1 N m
     assert run.v[-1, 0] == pytest.approx(pushed / inertia, rel=1e-6)
 

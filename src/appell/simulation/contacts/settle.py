@@ -109,7 +109,10 @@ def _beginning(
 ) -> _Beginning:
     speeds = holder.mechanics.speeds(q, v)
     dry = [int(j) for j in np.flatnonzero(holder.dry)]
-    at_rest = [j for j in dry if abs(speeds[j]) <= slow]
+    # The speeds of joints that follow others are rounded where these are put right after a step, so
+    # that one whose speed has just turned round may be a little faster than the bound.
+    bound = 2 * slow if holder.mechanics.restores else slow
+    at_rest = [j for j in dry if abs(speeds[j]) <= bound]
     if holder.mechanics.restores:  # loops stop those that the ones at rest determine
         rows = holder.mechanics.rows(q).T
         some = _independent(rows, at_rest)
