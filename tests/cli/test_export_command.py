@@ -28,13 +28,21 @@ def test_c_of_an_equation_with_its_time_beside_the_papers(command, tmp_path):
 
 def test_a_law_with_its_gains(command, tmp_path):
     result = command(
-        "two_link", "--law", "ComputedTorque", "--kp", "100", "--gain", "kv=20,21",
+        "two_link", "--law", "computed-torque", "--kp", "100", "--gain", "kv=20,21",
         "--dtype", "float32", "--name", "control_step",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     header = (tmp_path / "control_step" / "control_step.h").read_text()
     assert "const float *qd" in header
     assert "kv=(20, 21)" in header
+
+
+@pytest.mark.parametrize("name", ["cartesian-impedance", "CartesianImpedance"])
+def test_a_law_of_a_frame(command, tmp_path, name):
+    gains = ("--gain", "stiffness=9", "--gain", "damping=2", "--name", "step")
+    result = command("two_link", "--law", name, *gains, "--frame", "link1")
+    assert result.exit_code == 0, result.output
+    assert "frame=link1" in (tmp_path / "step" / "step.h").read_text()
 
 
 def test_a_law_by_a_formulation_of_its_own(command, tmp_path):
@@ -78,7 +86,7 @@ def test_without_a_compiler_there_is_no_time(command, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["two_link", "--law", "Magic"], ("Magic", "ComputedTorque")),
+        (["two_link", "--law", "Magic"], ("Magic", "computed-torque")),
         (
             ["two_link", "--law", "ComputedTorque", "--formulation", "kane"],
             ("kane", "newton_euler"),
@@ -86,6 +94,8 @@ def test_without_a_compiler_there_is_no_time(command, monkeypatch):
         (["two_link", "--law", "ComputedTorque", "--gain", "ki=1"], ("ki", "kp, kv")),
         (["two_link", "--law", "ComputedTorque", "--kp", "much"], ("much", "number")),
         (["two_link", "--law", "ComputedTorque", "--kp", "1", "--gain", "kp=2"], ("twice",)),
+        (["two_link", "--law", "adaptive", "--frame", "link1"], ("adaptive has no frame",)),
+        (["two_link", "--law", "cartesian-impedance"], ("stiffness", "--gain")),
         (["two_link", "--kp", "1"], ("--law",)),
         (["two_link", "--cpu", "cortex-m4"], ("--target",)),
         (["two_link", "--target", "z80"], ("z80", "riscv64")),

@@ -13,8 +13,8 @@ import pytest
 import appell
 from appell.compile.fuse import fused
 from appell.compile.make import kernel_of
+from appell.control.laws.pd_gravity import pd_with_gravity
 from appell.equations.energy import potential_energy
-from appell.equations.joint_control import pd_with_gravity
 from appell.equations.quantities import QUANTITIES, flow
 from appell.walls import Plane
 
@@ -30,8 +30,8 @@ EDITS = {
     ),
     "law": (
         pd_with_gravity,
-        "plus(gravity(model, q, formulation), _pd(model, q, v, desired, kp, kv))",
-        "_pd(model, q, v, desired, kp, kv)",
+        "plus(gravity(model, q, formulation), pd(model, q, v, desired, kp, kv))",
+        "pd(model, q, v, desired, kp, kv)",
         "print(*appell.control.PDGravity(robot)(x, x, x, x, x)[0])",
     ),
     "wall": (

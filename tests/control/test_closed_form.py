@@ -12,8 +12,8 @@ from arms import BUILDS, PLAIN, random_positions
 
 import appell
 from appell.control import BRANCHES, closed_form, inverse_kinematics
-from appell.control.kinematics.arm import has_closed_form, spherical_arm
-from appell.equations import spherical_wrist
+from appell.control.kinematics import spherical_wrist
+from appell.control.kinematics.closed_form import has_closed_form, spherical_arm
 
 # A few roundings of lengths of 1 m, in the worst of singular positions some hundred.
 POSE = 1e-12

@@ -10,7 +10,7 @@ import pytest
 
 import appell
 from appell import control
-from appell.equations.joint_control import pd_with_gravity
+from appell.control.laws.pd_gravity import pd_with_gravity
 
 PUSH = """
 import numpy as np, appell, mine

@@ -32,7 +32,7 @@ from appell.control import (
     TrackingIntegral,
 )
 from appell.control.laws.compiled import of_state
-from appell.equations.feedback import clipped
+from appell.control.laws.feedback import clipped
 from appell.errors import InputError
 from appell.model.library.planar import planar_chain
 from appell.model.library.random import random_tree

@@ -21,8 +21,8 @@ from appell.control import (
     TrackingIntegral,
     track,
 )
+from appell.control.laws.cartesian_impedance import displacement
 from appell.control.trajectories.joint_space import quintic
-from appell.equations.cartesian_impedance import displacement
 
 PUMA = appell.load("puma560")
 LOADED = PUMA.with_payload(2.0, (0, 0, 0.05), (0.01, 0.01, 0.01))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from appell.compile.count import Polynomial, Tally
+from appell.control.laws.computed_torque import commanded_acceleration
 from appell.equations import lagrange_euler
-from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.homogeneous import Matrix4
 from appell.papers.common.general import general_chain
 from appell.papers.lee1982 import claim, document

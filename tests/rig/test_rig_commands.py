@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 from rigs import PUMA, START, law, ready, sound
 
-from appell.cli.control import LAWS
 from appell.cli.control_view import print_report, table_of
+from appell.control.laws import LAWS
 from appell.errors import InputError
 from appell.rig import read_log
 from appell.rig.campaign import campaign, outcome_line, outcomes_in
@@ -53,16 +53,33 @@ def test_move_and_show(command, tmp_path):
     assert "The log is damaged: its checksum" in bad.output
 
 
+NEEDED = {
+    "joint-impedance": ["stiffness=1000,1500,400,20,13,1.4"],
+    "cartesian-impedance": [
+        "stiffness=2000,2000,2000,20,20,20",
+        "damping=200,200,200,4,4,4",
+        "joint_damping=10,10,10,1,1,0.1",
+    ],
+}  # gains without a usual value
+
+
 @pytest.mark.parametrize("name", LAWS)
 def test_every_law_moves_the_arm(command, tmp_path, name):
+    gains = [text for gain in NEEDED.get(name, []) for text in ("--gain", gain)]
     result = command(
-        "move", "--to", "20,-30,70,20,50,30", "--channel", "lockstep", "--law", name,
+        "move", "--to", "20,-30,70,20,50,30", "--channel", "lockstep", "--law", name, *gains,
         "--log", "a.mcap",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     log = read_log(tmp_path / "a.mcap")
     np.testing.assert_allclose(log["q"][-1], np.radians([20, -30, 70, 20, 50, 30]), atol=0.1)
-    assert f"<{LAWS[name]} of" in log.metadata["law"]
+    assert f"<{LAWS[name].__name__} of" in log.metadata["law"]
+
+
+def test_laws_are_listed(command):
+    listed = command("laws")
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in LAWS)
 
 
 def test_gains_are_given(command, tmp_path):
@@ -98,6 +115,11 @@ def test_a_fault_that_comes_too_late_is_told(command):
         (["--to", "nan,0,0,0,0,0"], "'nan,0,0,0,0,0': expected 6 numbers, in degrees"),
         (["--robot", "two_link", "--to", "1,2,3"], "2 numbers, in degrees, such as 0,-45."),
         (["--to", "5,-40,65,5,35,5", "--law", "magic"], "tracking-integral"),
+        (["--to", "5,-40,65,5,35,5", "--law", "joint-impedance"], "give it as --gain stiffness="),
+        (
+            ["--to", "5,-40,65,5,35,5", "--law", "os:path"],
+            "a class derived from appell.control.Law",
+        ),
         (
             ["--to", "5,-40,65,5,35,5", "--fault", "fire@3"],
             "dead controller, disk full. Write it like 'stuck@1500,joint=2'.",

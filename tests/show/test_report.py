@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from appell.equations.spherical_wrist import BRANCHES
+from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.errors import AppellError
 from appell.show import plots
 from appell.show.report import html

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.equations.spherical_wrist import BRANCHES
+from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.study.puma_kinematics import (
     arm,
     beyond_reach,

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from appell.equations.spherical_wrist import BRANCHES
+from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.errors import InputError
 from appell.maths.rotation import as_matrix
 from appell.study.puma_kinematics import euler_zyz

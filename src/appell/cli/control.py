@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appell.cli.app import app
-from appell.cli.gain_options import read_gains
+from appell.cli.options import imported, read_law
+from appell.cli.tables import print_table, summary
 
 if TYPE_CHECKING:
     from appell.control.laws.law import Law
@@ -22,20 +23,16 @@ if TYPE_CHECKING:
 control = typer.Typer(no_args_is_help=True, help="Move an arm over a hardware interface.")
 app.add_typer(control, name="control")
 
-LAWS = {
-    "tracking-integral": "TrackingIntegral",
-    "tracking": "Tracking",
-    "point-to-point": "PointToPoint",
-    "computed-torque": "ComputedTorque",
-    "pd-gravity": "PDGravity",
-    "feedforward": "Feedforward",
-    "sliding-mode": "SlidingMode",
-    "adaptive": "Adaptive",
-}
 HOME = "0,-45,60,0,30,0"
 
 Arm = Annotated[str, typer.Option("--robot", help="A robot of the library, or a URDF file.")]
-LawName = Annotated[str, typer.Option("--law", help=f"One of {', '.join(LAWS)}.")]
+LawName = Annotated[
+    str,
+    typer.Option(
+        "--law",
+        help="Such as computed-torque (appell control laws lists them); or your own, module:name.",
+    ),
+]
 Gains = Annotated[
     list[str] | None,
     typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3; several may be given."),
@@ -166,17 +163,22 @@ def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
         raise typer.Exit(1)
 
 
+@control.command()
+def laws() -> None:
+    """List the laws of control, for --law here and in appell export."""
+    from appell.control.laws import LAWS
+
+    rows = [[name, ", ".join(law.gains), summary(law)] for name, law in LAWS.items()]
+    print_table(["law", "gains", "what it is"], rows, left=(0, 1, 2))
+
+
 # What commands share
 
 
 def _law(robot: str, name: str, gains: list[str] | None = None) -> Law:
-    import appell
-    from appell.errors import InputError
+    from appell.robots.registry import load
 
-    if name not in LAWS:
-        raise InputError(f"--law {name}: expected one of {', '.join(LAWS)}.")
-    kind = getattr(appell.control, LAWS[name])
-    return kind(appell.load(robot), **read_gains(name, kind.gains, gains or []))
+    return read_law(name, load(robot), gains or [])
 
 
 def _joints(law: Law) -> tuple[str, ...]:
@@ -241,26 +243,10 @@ def _own(hardware: str | None, machine: str | None) -> dict[str, Any]:
     """One's own machine, found by its names."""
     own: dict[str, Any] = {}
     if machine is not None:
-        own["machine"] = _named("--machine", machine)
+        own["machine"] = imported("--machine", machine)
     if hardware is not None:
-        own["hardware"] = _named("--hardware", hardware)
+        own["hardware"] = imported("--hardware", hardware)
     return own
-
-
-def _named(option: str, name: str) -> Any:
-    import importlib
-    import sys
-
-    from appell.errors import InputError
-
-    module, _, attribute = name.partition(":")
-    sys.path.insert(0, "")  # the folder where one is
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise InputError(f"{option} {name}: {problem}; expected module:name.") from None
-    finally:
-        sys.path.remove("")
 
 
 def _setup(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appell.cli.app import app
-from appell.cli.gain_options import read_gains
+from appell.cli.options import read_law
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def export(
     features: Annotated[str, typer.Option(help="Its features, such as +f,+d.")] = "",
     abi: Annotated[str, typer.Option(help="Its calling convention, such as lp64d.")] = "",
     law: Annotated[
-        str | None, typer.Option(help="A law of control, such as ComputedTorque.")
+        str | None,
+        typer.Option(help="Such as computed-torque (appell control laws lists them); or your own."),
     ] = None,
     gain: Annotated[
         list[str] | None, typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3.")
@@ -56,7 +57,8 @@ def export(
     what: Any = load(robot)
     given = [*(gain or []), *(f"{x}={y}" for x, y in (("kp", kp), ("kv", kv)) if y is not None)]
     if law is not None:
-        what, formulation = _law(law, what, given, formulation), None
+        what = read_law(law, what, given, formulation=formulation, frame=frame)
+        formulation = frame = None
     elif given or gains_as_inputs:
         raise InputError("gains go with --law.")
     if target == "c" and (cpu or features or abi):
@@ -81,23 +83,6 @@ def export(
     typer.echo(f"{made.operations}. Stack: at most {made.stack} bytes.")
     if target == "c":
         _print_times(made)
-
-
-def _law(name: str, robot: Any, given: list[str], formulation: str | None) -> Any:
-    from appell import control
-    from appell.errors import InputError
-
-    kinds = {
-        key: kind
-        for key in control.__all__
-        if isinstance(kind := getattr(control, key), type)
-        and issubclass(kind, control.Law)
-        and kind is not control.Law
-    }
-    if name not in kinds:
-        raise InputError(f"no law {name!r}; there are {', '.join(kinds)}.")
-    gains = read_gains(name, kinds[name].gains, given)
-    return kinds[name](robot, formulation=formulation, **gains)
 
 
 def _print_times(made: Exported) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from appell.cli.app import app
-from appell.cli.tables import print_table
+from appell.cli.tables import print_table, summary
 
 
 @app.command("list")
@@ -15,10 +15,7 @@ def list_robots() -> None:
     """List the robots of the library."""
     from appell.robots.registry import makers
 
-    rows = []
-    for name, make in makers().items():
-        about = (make.__doc__ or "").strip().partition("\n")[0]
-        rows.append([name, str(make().nv), about])
+    rows = [[name, str(make().nv), summary(make)] for name, make in makers().items()]
     print_table(["robot", "freedoms", "what it is"], rows, left=(0, 2))
 
 

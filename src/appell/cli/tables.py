@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+
+def summary(described: Any) -> str:
+    """The first line of what a function or class says of itself."""
+    return (described.__doc__ or "").strip().partition("\n")[0]
+
 
 def print_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> None:
+    """Print a table; columns are set to the right, but for those on the ``left``."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -2,21 +2,22 @@
 
 from appell.control.kinematics.closed_form import closed_form
 from appell.control.kinematics.inverse_kinematics import inverse_kinematics
+from appell.control.kinematics.spherical_wrist import BRANCHES, Branch
 from appell.control.kinematics.unreachable import SingularWarning, UnreachableError
-from appell.control.laws.gains import GainWarning
-from appell.control.laws.law import Law
-from appell.control.laws.laws import (
+from appell.control.laws import (
     Adaptive,
     CartesianImpedance,
     ComputedTorque,
     Feedforward,
     JointImpedance,
+    Law,
     PDGravity,
     PointToPoint,
     SlidingMode,
     Tracking,
     TrackingIntegral,
 )
+from appell.control.laws.gains import GainWarning
 from appell.control.tracking.closed_loop import track
 from appell.control.tracking.hardware import Adc, Friction, Motor
 from appell.control.trajectories.jerk_limited import jerk_limited
@@ -31,7 +32,6 @@ from appell.control.trajectories.joint_space import (
 from appell.control.trajectories.task_space import circle, line
 from appell.control.trajectories.time_optimal import time_optimal
 from appell.control.trajectories.trajectory import Trajectory
-from appell.equations.spherical_wrist import BRANCHES, Branch
 
 __all__ = [
     "BRANCHES",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from appell.compile.count import Operations, Polynomial, Tally
+from appell.control.laws.computed_torque import commanded_acceleration
 from appell.equations import lagrange_euler
-from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.homogeneous import Matrix4
 from appell.maths.scalar import Scalar
 from appell.papers.common.general import general_chain, polynomials, states

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from appell.compile.count import Operations, Polynomial, Tally
+from appell.control.laws.computed_torque import commanded_acceleration
 from appell.equations import newton_euler
-from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.rotation import Matrix
 from appell.maths.vector import ZERO, Tensor, Vector
 from appell.papers.common.general import general_links, polynomials, states

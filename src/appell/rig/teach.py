@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from appell.control.laws.laws import PDGravity
+from appell.control.laws.pd_gravity import PDGravity
 from appell.errors import InputError
 from appell.model.units import joined
 from appell.rig.controller.controller import Controller, Phase

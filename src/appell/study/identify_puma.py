@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from appell.control import ComputedTorque, Law, TrackingIntegral, Trajectory, quintic
-from appell.equations.computed_torque import computed_torque
+from appell.control.laws.computed_torque import computed_torque
+from appell.control.laws.feedback import DEFAULT
 from appell.equations.energy import friction
-from appell.equations.feedback import DEFAULT
 from appell.errors import AppellError
 from appell.identify import Data, Excitation, Fit, HalfSpace, Validation, excite, observe, validate
 from appell.identify import fit as estimate

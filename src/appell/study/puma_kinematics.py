@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.equations import spherical_wrist
+from appell.control.kinematics import spherical_wrist
+from appell.control.kinematics.spherical_wrist import BRANCHES, Branch, Planar
 from appell.equations.kinematics import poses
-from appell.equations.spherical_wrist import BRANCHES, Branch, Planar
 from appell.errors import InputError
 from appell.maths.rotation import AboutX, Matrix
 from appell.maths.vector import ZERO, Tensor, Vector

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from appell.equations.spherical_wrist import BRANCHES
+from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.errors import InputError, nearest
 from appell.model.settings_file import given, json_of, told
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.equations.spherical_wrist import BRANCHES, Branch
+from appell.control.kinematics.spherical_wrist import BRANCHES, Branch
 from appell.errors import InputError
 from appell.rig.machine.machine import puma560_machine
 from appell.robots.registry import load

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from appell.control.kinematics.arm import has_closed_form, spherical_arm
-from appell.control.kinematics.closed_form import closed_form
+from appell.control.kinematics.closed_form import closed_form, has_closed_form, spherical_arm
 from appell.control.kinematics.goal import PoseRequest, read
 from appell.control.kinematics.least_squares import solve
+from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.control.kinematics.unreachable import (
     refuse,
     refuse_branch,
     refuse_limits,
     warn_near_singular,
 )
-from appell.equations.spherical_wrist import BRANCHES
 from appell.errors import InputError
 from appell.robots.robot import Array, Numbers, Robot
 

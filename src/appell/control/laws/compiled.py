@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from appell.compile.make import kernel_of
-from appell.equations.feedback import Desired, evaluated
+from appell.control.laws.feedback import Desired, evaluated
 from appell.equations.quantities import QUANTITIES
 from appell.model.model import Model
 from appell.model.regroup import regrouped

@@ -1,4 +1,4 @@
-"""Gains as users give them: a number, one a joint, or a matrix."""
+"""Gains as users give them: a number, one per joint, or a matrix."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from appell.robots.robot import Array
 
 
 class Kind(NamedTuple):
-    """What a gain may be: numbers, one a joint or ``per`` something else, or a matrix."""
+    """What a gain may be: numbers, one per joint or ``per`` something else, or a matrix. One that
+    is not given may be ``of_inertia`` times what each joint moves."""
 
     per: str = "joint"
     matrix: bool = True
     positive: bool = False
+    of_inertia: float | None = None
+
+
+ANY, EACH = Kind(), Kind(matrix=False, positive=True)
+STIFFNESS, DAMPING = Kind(of_inertia=100.0), Kind(of_inertia=20.0)  # 1/s^2, 1/s: critically damped
 
 
 def gain(what: str, given: Any, n: int, kind: Kind) -> Array:

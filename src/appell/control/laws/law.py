@@ -1,7 +1,7 @@
 """Law: a law of control of a robot, as an equation and as compiled code.
 
 A law is a pure function of what is measured, what is desired, its own state, the period at which
-it is sampled, and its gains. It is written once, in :mod:`appell.equations`, and compiled like a
+it is sampled, and its gains. It is written once, in the file of its class, and compiled like a
 robot's equations.
 """
 
@@ -50,7 +50,7 @@ class Law:
     formulation: str | None = field(default=None, kw_only=True)
 
     equation: ClassVar[Callable[..., Any]]  # (model, q, v, desired[, state, period], *gains), where
-    # the model is a tree's Model, or else the robot's system: see appell.equations.feedback
+    # the model is a tree's Model, or else the robot's system: see appell.control.laws.feedback
     quantity: ClassVar[str] = "inverse_dynamics"  # what its equation asks of a formulation
     gains: ClassVar[Mapping[str, Kind]] = {}
     regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
@@ -97,7 +97,7 @@ class Law:
         return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told + self._chosen())}>"
 
     def _chosen(self) -> list[str]:
-        """The formulation, where it is not the usual one."""
+        """What is shown besides the gains: the formulation, where it is not the usual one."""
         usual = next(iter(self.robot.system.quantities[self.quantity].formulations))
         return [] if self.formulation in (None, usual) else [f"formulation={self.formulation}"]
 
@@ -211,7 +211,8 @@ class Law:
 
     def _usual(self, what: str) -> Any:
         """A gain that is not given; None where the law goes without it."""
-        return None
+        factor = self.gains[what].of_inertia
+        return None if factor is None else factor * self._inertia()
 
     def _refuse(self) -> None:
         """Raise what keeps this kind of law from moving the robot, if anything does."""

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 
 from appell.control.laws.compiled import Shapes, single_kernel
+from appell.control.tracking.held_joints import held_motion
 from appell.control.tracking.plant import External, Lost, Plant
-from appell.equations.held_joints import held_motion
 from appell.maths.tableau import Tableau
 from appell.model.model import Model
 from appell.robots.dynamics import Array, Dynamics

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from appell.control.laws.law import Law
-from appell.control.laws.laws import TrackingIntegral
+from appell.control.laws.tracking_integral import TrackingIntegral
 from appell.errors import InputError
 from appell.rig.controller.homing import READINGS, Homing, correction, out_of_range
 from appell.rig.controller.mission import (

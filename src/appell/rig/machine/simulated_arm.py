@@ -3,7 +3,8 @@
 A joint slower than a threshold is at rest, and stays so while what holds it is within its friction
 (Karnopp 1985, :mod:`appell.simulation.friction`); the others turn against their Coulomb friction. A
 cycle is one step of the classical Runge-Kutta method. :mod:`appell.control.tracking.rubbing`
-locates every change exactly; it takes too long for a thousand cycles a second.
+locates every change exactly; it takes too long for a thousand cycles a second. The motors' currents
+follow the volts that they are given, as far as the supply goes against the motors' own voltage.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.laws.compiled import Shapes, single_kernel
-from appell.equations.driven_arm import REST, damped_arm, turning_arm
+from appell.control.laws.feedback import Gain, Scalars, clipped, minus, plus, times
+from appell.control.tracking.held_joints import held_motion
+from appell.maths.scalar import Scalar, sign
 from appell.maths.tableau import RK4, fixed_step
 from appell.model.model import Model
 from appell.rig.machine.machine import Machine
@@ -23,6 +26,44 @@ from appell.robots.robot import Array, Robot
 from appell.simulation.friction import sticking
 
 Bools = npt.NDArray[np.bool_]
+
+REST = 1e-4  # rad/s, below which a joint is at rest
+
+
+def damped_arm(
+    model: Model, y: Scalars, push: Scalars, damping: Scalars, free: Scalars
+) -> list[Scalar]:
+    """The rate of y = (q, v), and what holds the joints that are not free."""
+    q, v = y[: model.nv], y[model.nv :]
+    return held_motion(model, q, v, minus(push, times(damping, v)), free)
+
+
+def turning_arm(
+    model: Model, y: Scalars, volts: Scalars, hand: Scalars, motors: Gain, period: Scalars
+) -> list[Scalar]:
+    """y a period later, and the motors' currents, by one step of Runge and Kutta while all joints
+    turn. At last how many signs say that they do, three per joint: that it is not slow, that it
+    does not turn round if its acceleration stays, and that it has not turned round.
+
+    ``motors`` are A/V, the most A, N m/A, 1/ohm, and friction, viscous and dry.
+    """
+    n, h = model.nv, period[0]
+    amplifier, most, back, per_ohm, viscous, coulomb = motors
+    v, free = y[n:], [1] * n
+    emf = times(per_ohm, times(back, v))  # as a current
+    wanted = plus(times(amplifier, volts), emf)
+    current = minus([clipped(x, limit) for x, limit in zip(wanted, most, strict=True)], emf)
+    dry = times(coulomb, [sign(x) for x in v])
+    push = minus(plus(times(back, current), hand), dry)
+
+    def rate(t: Scalar, y: Scalars) -> list[Scalar]:
+        return damped_arm(model, y, push, viscous, free)[: 2 * n]
+
+    first = rate(0, y)
+    new = fixed_step(RK4, rate, y, h, first)
+    speeds = zip(v, first[n:], new[n:], strict=True)
+    turns = [(x * x - REST**2, x * (x + h * a), x * later) for x, a, later in speeds]
+    return [*new, *current, sum((sign(x) for each in turns for x in each), start=0)]
 
 
 @lru_cache(maxsize=64)
@@ -52,11 +93,11 @@ class SimulatedArm:
             np.asarray(x, dtype=float) for x in (machine.viscous, machine.coulomb, machine.brake)
         )
         gear, k = np.asarray(machine.gear), np.asarray(machine.torque_constant)
-        self.back = gear * k  # V s a rad: the motors' own voltage; and N m a A
+        self.back = gear * k  # V s/rad: the motors' own voltage; and N m/A
         self.resistance, self.supply, self.amplifier = (
             np.asarray(x) for x in (machine.resistance, machine.supply, machine.amplifier)
         )
-        self.shorted = self.back**2 / self.resistance  # N m s a rad, of a motor that is cut off
+        self.shorted = self.back**2 / self.resistance  # N m s/rad, of a motor that is cut off
         self.numbers = np.array(
             [
                 self.amplifier,
@@ -123,7 +164,7 @@ class SimulatedArm:
         return h
 
     def motors(self, volts: Array, powered: bool) -> tuple[Array, Array]:
-        """Torques, and what is taken from them a rad/s. Motors that are cut off are shorted."""
+        """Torques, and what is taken from them per rad/s. Motors that are cut off are shorted."""
         if not powered:
             self.current = -self.back * self.v / self.resistance
             return np.zeros(self.n), self.viscous + self.shorted

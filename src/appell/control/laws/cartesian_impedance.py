@@ -6,9 +6,10 @@ base's axes; the arm keeps the inertia it has.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from appell.equations.feedback import (
+from appell.control.laws.feedback import (
     DEFAULT,
     Desired,
     Gain,
@@ -19,10 +20,14 @@ from appell.equations.feedback import (
     plus,
     times,
 )
+from appell.control.laws.gains import ANY, Kind
+from appell.control.laws.law import Law, Numbers
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, cross
 
 Rows = list[list[Scalar]]
+
+_TOOL = Kind("direction of the tool (three lengths, three angles)")
 
 
 def cartesian_impedance(
@@ -38,12 +43,9 @@ def cartesian_impedance(
 ) -> list[Scalar]:
     """tau = M a_d + C v_d + g + J^T (stiffness x + damping x') + joint_damping e', where x is the
     tool's displacement, three lengths and three angles."""
-    J = _asked("jacobian", model, q, frame)
-    x = displacement(
-        _asked("forward_kinematics", model, desired.q, frame),
-        _asked("forward_kinematics", model, q, frame),
-    )
-    dx = minus(times(_asked("jacobian", model, desired.q, frame), desired.v), times(J, v))
+    J, J_d = (evaluated(model, "jacobian", "bodies", x, frame) for x in (q, desired.q))
+    T, T_d = (evaluated(model, "forward_kinematics", "bodies", x, frame) for x in (q, desired.q))
+    x, dx = displacement(T_d, T), minus(times(J_d, desired.v), times(J, v))
     wrench = plus(times(stiffness, x), times(damping, dx))
     return plus(
         passive_dynamics(model, q, v, desired.v, desired.a, formulation),
@@ -65,5 +67,32 @@ def _axis(T: Rows, k: int) -> Vector:
     return Vector(T[0][k], T[1][k], T[2][k])
 
 
-def _asked(quantity: str, model: Any, q: Scalars, frame: Any) -> Any:
-    return evaluated(model, quantity, "bodies", q, frame)
+@dataclass(frozen=True, eq=False, repr=False)
+class CartesianImpedance(Law):
+    """The tool on a spring and a damper, in the base's axes.
+
+    tau = M a_d + C v_d + g + J^T (stiffness x + damping x') + joint_damping e', where x leads from
+    where the tool is to where the desired joints have it.
+
+    Stiffness and damping have six numbers, for three lengths and three angles in the base's axes;
+    angles count by their sine, so the tool must be within a right angle. ``frame`` is the tool's
+    link, the tip without a name.
+    """
+
+    stiffness: Numbers
+    damping: Numbers
+    joint_damping: Numbers = 0.0
+    frame: str | None = None
+
+    equation = staticmethod(cartesian_impedance)
+    gains: ClassVar = {"stiffness": _TOOL, "damping": _TOOL, "joint_damping": ANY}
+
+    def _refuse(self) -> None:
+        self.robot.system.frame(self.frame)
+
+    def _chosen(self) -> list[str]:
+        frame = self.robot.system.frame(self.frame)
+        return [f"frame={getattr(frame, 'name', frame)}", *super()._chosen()]
+
+    def _extra(self, model: Any) -> dict[str, Any]:
+        return {"frame": model.frame(self.frame)}

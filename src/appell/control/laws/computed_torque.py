@@ -5,28 +5,27 @@ The joint forces are those of the inverse dynamics, for an acceleration that rem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from appell.equations.feedback import (
+from appell.control.laws.feedback import (
     DEFAULT,
     Desired,
     Gain,
+    Scalars,
     inverse_dynamics,
     minus,
     plus,
     positions,
     times,
 )
+from appell.control.laws.gains import ANY
+from appell.control.laws.law import Law, Numbers
 from appell.maths.scalar import Scalar
 
 
 def commanded_acceleration(
-    desired: tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]],
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    kp: Gain,
-    kv: Gain,
+    desired: tuple[Scalars, Scalars, Scalars], q: Scalars, v: Scalars, kp: Gain, kv: Gain
 ) -> list[Scalar]:
     """a_d + kv (v_d - v) + kp (q_d - q), equation 4.4; gains of single joints, or matrices."""
     q_d, v_d, a_d = desired
@@ -35,8 +34,8 @@ def commanded_acceleration(
 
 def computed_torque(
     model: Any,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
     desired: Desired,
     kp: Gain,
     kv: Gain,
@@ -49,3 +48,23 @@ def computed_torque(
     wanted = (positions(model, desired.q), desired.v, desired.a)
     a = commanded_acceleration(wanted, positions(model, q), v, kp, kv)
     return inverse_dynamics(model, q, v, a, formulation)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComputedTorque(Law):
+    """Computed torque, Lee 1982, equation 4.1: tau = M (a_d + kv e' + kp e) + C v + g.
+
+    With the exact model each error decays as e'' + kv e' + kp e = 0; critically damped for
+    kv = 2 sqrt(kp).
+
+    Gains with which errors grow are refused. A GainWarning is given for gains that the paper
+    excludes after equation 4.3, such as kv = 0: with them errors need not vanish. The same holds
+    for PointToPoint, Tracking and TrackingIntegral.
+    """
+
+    kp: Numbers = 100.0
+    kv: Numbers = 20.0
+
+    equation = staticmethod(computed_torque)
+    gains: ClassVar = {"kp": ANY, "kv": ANY}
+    damps: ClassVar = ("kv", "kp")

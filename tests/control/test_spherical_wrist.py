@@ -11,8 +11,8 @@ import sympy
 import appell
 from appell.compile.count import count
 from appell.compile.record import record
-from appell.control.kinematics.arm import spherical_arm
-from appell.equations.spherical_wrist import BRANCHES, inverse_kinematics
+from appell.control.kinematics.closed_form import spherical_arm
+from appell.control.kinematics.spherical_wrist import BRANCHES, inverse_kinematics
 
 ROBOT = appell.load("puma560")
 ARM = spherical_arm(ROBOT).arm

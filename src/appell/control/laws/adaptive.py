@@ -1,30 +1,33 @@
-"""Adaptive and robust control on the surface s = e' + rate e: Slotine and Li, "On the adaptive
-control of robot manipulators", 1987, and "Applied Nonlinear Control", 1991, sections 7 and 9.
+"""Adaptive control on the surface s = e' + rate e: Slotine and Li, "On the adaptive control of
+robot manipulators", 1987.
 
 With the reference speed v_r = v_d + rate e, s = v_r - v. As dM/dt - 2C is skew, the power that s
-puts into s^T M s / 2 is s^T (M a_r + C v_r + g - tau): the laws make it negative.
+puts into s^T M s / 2 is s^T (M a_r + C v_r + g - tau): the law makes it negative.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from appell.equations.feedback import (
-    DEFAULT,
+from appell.control.laws.feedback import (
     Desired,
     Gain,
     Scalars,
-    clipped,
     evaluated,
     halves,
     minus,
-    passive_dynamics,
     plus,
-    position_error,
+    reference,
     times,
 )
+from appell.control.laws.gains import ANY, DAMPING, Kind
+from appell.control.laws.law import Law, Numbers
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
+from appell.robots.robot import Array
+
+_PER_PARAMETER = Kind("inertial parameter", matrix=False)
 
 
 def adaptive(
@@ -53,44 +56,8 @@ def adaptive(
     return plus(times(Y, estimate), times(kd, s)), learned
 
 
-def sliding_mode(
-    model: Any,
-    q: Scalars,
-    v: Scalars,
-    desired: Desired,
-    rate: Gain,
-    k: Scalars,
-    layer: Scalars,
-    formulation: str = DEFAULT,
-) -> list[Scalar]:
-    """tau = M a_r + C v_r + g + k sat(s / layer).
-
-    Where k exceeds what the model lacks, s comes to its boundary layer and stays there, and the
-    error of a joint within layer / rate.
-    """
-    v_r, a_r = reference(model, q, v, desired, rate)
-    s = minus(v_r, v)
-    switched = [g * clipped(x / w, 1) for g, x, w in zip(k, s, layer, strict=True)]
-    return plus(passive_dynamics(model, q, v, v_r, a_r, formulation), switched)
-
-
-def reference(
-    model: Any, q: Scalars, v: Scalars, desired: Desired, rate: Gain
-) -> tuple[list[Scalar], list[Scalar]]:
-    """v_r = v_d + rate e, and its derivative."""
-    return (
-        plus(desired.v, times(rate, position_error(model, desired, q))),
-        plus(desired.a, times(rate, minus(desired.v, v))),
-    )
-
-
 def passive_regressor(
-    model: Any,
-    q: Scalars,
-    v: Scalars,
-    v_r: Scalars,
-    a_r: Scalars,
-    formulation: str = "gibbs_tensor",
+    model: Any, q: Scalars, v: Scalars, v_r: Scalars, a_r: Scalars, formulation: str
 ) -> list[list[Scalar]]:
     """Y with Y p = M a_r + C(q, v) v_r + g: see :func:`feedback.passive_dynamics`."""
     quantity = "regressor" if isinstance(model, Model) else "generalised_regressor"
@@ -99,3 +66,31 @@ def passive_regressor(
     whole = evaluated(model, quantity, formulation, q, mean, a_r)
     part = evaluated(model, quantity, formulation, q, half, still, weightless=True)
     return [minus(x, y) for x, y in zip(whole, part, strict=True)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Adaptive(Law):
+    """Adaptive control, Slotine and Li 1987: tau = Y p + kd s, with s = e' + rate e.
+
+    The estimate p of the inertial parameters is learned at the rate gamma Y^T s.
+
+    The errors vanish whatever the robot's masses are; the estimate need not become the true one.
+    The state is the estimate, in the order of ``robot.parameters``, which it starts from.
+    """
+
+    rate: Numbers = 10.0
+    kd: Numbers | None = None
+    gamma: Numbers = 1.0
+
+    equation = staticmethod(adaptive)
+    gains: ClassVar = {
+        "rate": ANY,
+        "kd": DAMPING,
+        "gamma": Kind("inertial parameter", matrix=False),
+    }
+    regroups: ClassVar[bool] = False
+    quantity: ClassVar[str] = "regressor"
+
+    @property
+    def initial(self) -> Array:
+        return self.robot.parameters

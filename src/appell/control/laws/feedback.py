@@ -38,10 +38,12 @@ def times(K: Gain, x: Scalars) -> list[Scalar]:
 
 
 def plus(*vectors: Scalars) -> list[Scalar]:
+    """The sum of vectors."""
     return [sum(parts[1:], start=parts[0]) for parts in zip(*vectors, strict=True)]
 
 
 def minus(x: Scalars, y: Scalars) -> list[Scalar]:
+    """x - y."""
     return [a - b for a, b in zip(x, y, strict=True)]
 
 
@@ -79,6 +81,21 @@ def positions(model: Any, q: Scalars) -> Scalars:
 def position_error(model: Any, desired: Desired, q: Scalars) -> list[Scalar]:
     """Desired minus actual positions, one per speed."""
     return minus(positions(model, desired.q), positions(model, q))
+
+
+def pd(model: Any, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain) -> list[Scalar]:
+    """kp e + kv e'."""
+    return plus(times(kp, position_error(model, desired, q)), times(kv, minus(desired.v, v)))
+
+
+def reference(
+    model: Any, q: Scalars, v: Scalars, desired: Desired, rate: Gain
+) -> tuple[list[Scalar], list[Scalar]]:
+    """v_r = v_d + rate e, and its derivative: what laws on the surface s = v_r - v follow."""
+    return (
+        plus(desired.v, times(rate, position_error(model, desired, q))),
+        plus(desired.a, times(rate, minus(desired.v, v))),
+    )
 
 
 def inverse_dynamics(

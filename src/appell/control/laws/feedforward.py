@@ -1,0 +1,38 @@
+"""Feedforward: the torques of the desired motion, and a proportional and a derivative term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from appell.control.laws.feedback import DEFAULT, Desired, Gain, Scalars, inverse_dynamics, pd, plus
+from appell.control.laws.gains import DAMPING, STIFFNESS
+from appell.control.laws.law import Law, Numbers
+from appell.maths.scalar import Scalar
+
+
+def feedforward(
+    model: Any,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kv: Gain,
+    formulation: str = DEFAULT,
+) -> list[Scalar]:
+    """tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'."""
+    return plus(inverse_dynamics(model, *desired, formulation), pd(model, q, v, desired, kp, kv))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Feedforward(Law):
+    """The torques of the desired motion, and PD.
+
+    tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'.
+    """
+
+    kp: Numbers | None = None
+    kv: Numbers | None = None
+
+    equation = staticmethod(feedforward)
+    gains: ClassVar = {"kp": STIFFNESS, "kv": DAMPING}

@@ -1,0 +1,38 @@
+"""PD with gravity: a proportional and a derivative term at each joint, the weight compensated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from appell.control.laws.feedback import DEFAULT, Desired, Gain, Scalars, gravity, pd, plus
+from appell.control.laws.gains import DAMPING, STIFFNESS
+from appell.control.laws.law import Law, Numbers
+from appell.maths.scalar import Scalar
+
+
+def pd_with_gravity(
+    model: Any,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kv: Gain,
+    formulation: str = DEFAULT,
+) -> list[Scalar]:
+    """tau = g(q) + kp e + kv e': it reaches any set point (Takegaki and Arimoto 1981)."""
+    return plus(gravity(model, q, formulation), pd(model, q, v, desired, kp, kv))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PDGravity(Law):
+    """PD with gravity compensated: tau = g(q) + kp e + kv e'.
+
+    It reaches any set point with the exact g.
+    """
+
+    kp: Numbers | None = None
+    kv: Numbers | None = None
+
+    equation = staticmethod(pd_with_gravity)
+    gains: ClassVar = {"kp": STIFFNESS, "kv": DAMPING}

@@ -1,0 +1,50 @@
+"""Inverse dynamics control from point to point: Valera et al. 2003, section 4, table 4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from appell.control.laws.feedback import (
+    DEFAULT,
+    Desired,
+    Gain,
+    Scalars,
+    inverse_dynamics,
+    minus,
+    position_error,
+    times,
+)
+from appell.control.laws.gains import ANY
+from appell.control.laws.law import Law, Numbers
+from appell.maths.scalar import Scalar
+
+
+def point_to_point(
+    model: Any,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kd: Gain,
+    formulation: str = DEFAULT,
+) -> list[Scalar]:
+    """tau = C v + G + M u (equation 29) with u = kp e - kd v; the paper's e is the actual position
+    minus the desired one, here it is desired minus actual."""
+    u = minus(times(kp, position_error(model, desired, q)), times(kd, v))
+    return inverse_dynamics(model, q, v, u, formulation)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointToPoint(Law):
+    """Inverse dynamics control of a position, Valera et al. 2003: tau = M (kp e - kd v) + C v + g.
+
+    It goes to the desired position; the desired speed and acceleration are not used (table 4).
+    """
+
+    kp: Numbers = 100.0
+    kd: Numbers = 20.0
+
+    equation = staticmethod(point_to_point)
+    gains: ClassVar = {"kp": ANY, "kd": ANY}
+    damps: ClassVar = ("kd", "kp")

@@ -1,0 +1,44 @@
+"""Inverse dynamics control along a motion: Valera et al. 2003, section 4, table 4.
+
+The derivative term acts on the error of velocity (the table prints the velocity), so the law is the
+computed torque of Lee 1982 with other names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from appell.control.laws.computed_torque import computed_torque
+from appell.control.laws.feedback import DEFAULT, Desired, Gain, Scalars
+from appell.control.laws.gains import ANY
+from appell.control.laws.law import Law, Numbers
+from appell.maths.scalar import Scalar
+
+
+def tracking(
+    model: Any,
+    q: Scalars,
+    v: Scalars,
+    desired: Desired,
+    kp: Gain,
+    kd: Gain,
+    formulation: str = DEFAULT,
+) -> list[Scalar]:
+    """tau = C v + G + M u (equation 29) with u = a_d + kd e' + kp e."""
+    return computed_torque(model, q, v, desired, kp, kd, formulation)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tracking(Law):
+    """Inverse dynamics control of a motion, Valera et al. 2003, table 4.
+
+    tau = M (a_d + kd e' + kp e) + C v + g.
+    """
+
+    kp: Numbers = 100.0
+    kd: Numbers = 20.0
+
+    equation = staticmethod(tracking)
+    gains: ClassVar = {"kp": ANY, "kd": ANY}
+    damps: ClassVar = ("kd", "kp")
