@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ def imported(option: str, name: str) -> Any:
     module, _, attribute = name.partition(":")
     sys.path.insert(0, "")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        thing = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as problem:
         raise InputError(f"{option} {name}: {problem}; expected module:name.") from None
     finally:
         sys.path.remove("")
+    sys.path.append(str(Path.cwd()))  # for the process of the control loop
+    return thing
