@@ -257,7 +257,7 @@ def test_an_unstable_loop_stops_and_says_so():
         ({"encoder": 0}, "encoder = 0; expected more than zero"),
         ({"encoder": 100, "adc": Adc(12)}, "give one of them"),
         ({"adc": 12}, r"adc = 12; expected Adc\(bits, low, high\)"),
-        ({"speeds": "guessed"}, "speeds = 'guessed'; expected 'exact' or 'differences'"),
+        ({"speeds": "guessed"}, "speeds = 'guessed'; expected one of exact, differences"),
         ({"torque_limit": [1, 2]}, r"torque_limit has shape \(2,\)"),
         ({"torque_limit": -5}, "torque_limit = -5; expected more than zero"),
         ({"motor": 12}, r"motor = 12; expected Motor\(\.\.\.\)"),

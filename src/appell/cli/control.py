@@ -13,6 +13,7 @@ import typer
 from appell.cli.app import app
 from appell.cli.options import imported, read_law
 from appell.cli.tables import print_table, summary
+from appell.errors import InputError
 
 if TYPE_CHECKING:
     from appell.control.laws.law import Law
@@ -195,10 +196,9 @@ def _kinds(law: Law) -> tuple[str, ...]:
 
 
 def _positions(text: str, law: Law) -> Any:
-    """Of the joints: degrees, and m of those that slide, as rad and m."""
+    """Positions of the joints in rad and m, from a text in degrees and m."""
     import numpy as np
 
-    from appell.errors import InputError
     from appell.model.units import SLIDING, units_of
 
     n = law.robot.nv
@@ -217,8 +217,6 @@ def _positions(text: str, law: Law) -> Any:
 
 
 def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
-    from appell.errors import InputError
-
     if wakes is not None and hardware is not None:
         raise InputError(
             f"--from {wakes}: only a simulated arm can be told where it wakes up; leave it out."
@@ -227,7 +225,6 @@ def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
 
 def _switches(texts: list[str] | None, file: list[Switch] | None = None) -> list[Switch]:
     """Those of the command line, and those of a file; an output is switched by one of them."""
-    from appell.errors import InputError
     from appell.rig.machine.outputs import switch_option
 
     given, read = [switch_option(text) for text in texts or []], file or []
@@ -241,12 +238,8 @@ def _switches(texts: list[str] | None, file: list[Switch] | None = None) -> list
 
 def _own(hardware: str | None, machine: str | None) -> dict[str, Any]:
     """One's own machine, found by its names."""
-    own: dict[str, Any] = {}
-    if machine is not None:
-        own["machine"] = imported("--machine", machine)
-    if hardware is not None:
-        own["hardware"] = imported("--hardware", hardware)
-    return own
+    named = {"machine": machine, "hardware": hardware}
+    return {x: imported(f"--{x}", name) for x, name in named.items() if name is not None}
 
 
 def _setup(
@@ -258,7 +251,6 @@ def _setup(
     start: Any,
     **others: Any,
 ) -> Setup:
-    from appell.errors import InputError
     from appell.rig.loop.run_setup import setup
     from appell.rig.machine.faults import fault_option
 

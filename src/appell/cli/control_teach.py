@@ -30,6 +30,7 @@ from appell.cli.control import (
     _tell_unused,
     control,
 )
+from appell.errors import InputError
 
 if TYPE_CHECKING:
     from appell.rig.log.run_report import Report
@@ -56,7 +57,6 @@ def teach(
     '1 +10' leads joint 1 on by 10 degrees, '3 +0.1' a joint that slides by 0.1 m (the simulated
     arm), 'tool1 on' and 'tool1 off' switch a digital output, 'mark' notes where the arm is and
     which outputs are on, 'end' ends."""
-    from appell.errors import InputError
     from appell.rig import teach as lessons
     from appell.rig.controller.mission import Yield
     from appell.rig.log.motion_files import write_motion
@@ -99,7 +99,6 @@ def teach(
 
 def _in_real_time(ready: Setup, live: bool) -> tuple[Report, Lesson]:
     from appell.cli.control_view import watching
-    from appell.errors import InputError
     from appell.rig import teach as lessons
     from appell.rig.loop.real_time_run import Running, start
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from appell.cli.control import ChannelName, Live, LogFile, _breakable, _law, _setup, control
 from appell.cli.tables import print_table
+from appell.errors import InputError, quoted
 
 if TYPE_CHECKING:
     from appell.rig.campaign import Outcome
@@ -29,7 +31,6 @@ def soak(
 ) -> None:
     """The PUMA to and fro for minutes at 1 kHz: what was logged, what was late."""
     from appell.cli.control_view import print_report, watching
-    from appell.errors import InputError
     from appell.rig.loop.real_time_run import start
     from appell.rig.loop.realtime import empty_loop
     from appell.rig.signals import STATUS
@@ -94,25 +95,21 @@ def campaign(
     ready = _to_and_fro(2.0, 1, "lockstep", None)
     done = _known(output, seed)
     left = sum(k not in done for k in range(faults))
-    file = None if output is None else output.open("a")
     try:
-        if file is not None and not done and output is not None and not output.stat().st_size:
-            file.write(json.dumps({"seed": seed}) + "\n")
-        for outcome in track(trials.campaign(ready, faults, seed, done), "Faults", total=left):
-            done[outcome.number] = outcome
-            if file is not None:
-                file.write(trials.outcome_line(outcome) + "\n")
-                file.flush()
+        with nullcontext() if output is None else output.open("a") as file:
+            if file and not file.tell():
+                file.write(json.dumps({"seed": seed}) + "\n")
+            for outcome in track(trials.campaign(ready, faults, seed, done), "Faults", total=left):
+                done[outcome.number] = outcome
+                if file:
+                    file.write(trials.outcome_line(outcome) + "\n")
+                    file.flush()
     except KeyboardInterrupt:
         typer.echo("Interrupted.")
-    finally:
-        if file is not None:
-            file.close()
     _summary([o for k, o in sorted(done.items()) if k < faults], faults)
 
 
 def _known(output: Path | None, seed: int) -> dict[int, Outcome]:
-    from appell.errors import InputError, quoted
     from appell.rig import campaign as trials
 
     if output is None or not output.exists() or not output.stat().st_size:

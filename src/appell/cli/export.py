@@ -10,6 +10,7 @@ import typer
 from appell.cli.app import app
 from appell.cli.options import read_law
 from appell.cli.tables import print_table
+from appell.errors import InputError
 
 if TYPE_CHECKING:
     from appell.export import Exported
@@ -51,7 +52,6 @@ def export(
     from rich.console import Console
 
     from appell import export as exports
-    from appell.errors import InputError
     from appell.robots.registry import load
 
     what: Any = load(robot)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,10 +13,9 @@ import typer
 
 from appell.cli.app import app
 from appell.cli.tables import print_table
+from appell.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from appell.identify import Data, Fit
     from appell.robots.robot import Robot
     from appell.show.document import Table
@@ -54,14 +57,13 @@ def excite(
         bool, typer.Option(help="Within what the machine of appell control can do.")
     ] = False,
     rate: Annotated[
-        float, typer.Option(min=1, max=1e5, help="Samples a second in the file.")
+        float, typer.Option(min=1, max=1e5, help="Samples per second in the file.")
     ] = 500.0,
     starts: Annotated[int, typer.Option(min=1, max=10_000, help="Searches begun.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Which random motions.")] = 0,
 ) -> None:
     """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
     from appell import identify as identification
-    from appell.errors import InputError
     from appell.identify.data.checks import named, refuse_no_tree
     from appell.identify.excitation.excite import CRITERIA, KINDS
     from appell.robots.registry import load
@@ -79,7 +81,7 @@ def excite(
         )
     limits = _limits(arm, position, speed, torque, rig)
     output = new_folder(output)  # now, and not after all is computed
-    with unless_empty(output), _Searching() as progress:
+    with unless_empty(output), _searching() as progress:
         found = identification.excite(
             arm,
             duration=duration,
@@ -228,8 +230,6 @@ def _limit(arm: Robot, given: float | None, own: str, what: str, usual: float) -
 
 
 def _units(given: list[str] | None) -> dict[str, str] | None:
-    from appell.errors import InputError
-
     pairs = [text.partition("=") for text in given or []]
     for signal, mark, unit in pairs:
         if not (mark and signal and unit):
@@ -237,26 +237,21 @@ def _units(given: list[str] | None) -> dict[str, str] | None:
     return {signal: unit for signal, _, unit in pairs} or None
 
 
-class _Searching:
+@contextmanager
+def _searching() -> Iterator[Any]:
     """A bar of the search, while it lasts."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def __enter__(self) -> Any:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, transient=True) as bar:
+        task = bar.add_task("random motions", total=None)
 
-        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-        self.bar = Progress(*columns, transient=True)
-        self.bar.__enter__()
-        self.task = self.bar.add_task("random motions", total=None)
-        return self.told
+        def progress(step: Any) -> None:
+            done = (step.start - 1) * step.iterations + step.iteration
+            text = f"search {step.start} of {step.starts}, criterion {step.value:.4g}"
+            bar.update(task, description=text, completed=done, total=step.starts * step.iterations)
 
-    def told(self, step: Any) -> None:
-        done = (step.start - 1) * step.iterations + step.iteration
-        text = f"search {step.start} of {step.starts}, criterion {step.value:.4g}"
-        total = step.starts * step.iterations
-        self.bar.update(self.task, description=text, completed=done, total=total)
-
-    def __exit__(self, *problem: Any) -> None:
-        self.bar.__exit__(*problem)
+        yield progress
 
 
 def _print(tables: Any) -> None:
@@ -313,8 +308,6 @@ def _motion_csv(found: Any, rate: float) -> str:
 
 
 def _csv(head: list[str], rows: Any) -> str:
-    lines = [
-        ",".join(head),
-        *(",".join(x if isinstance(x, str) else repr(x) for x in r) for r in rows),
-    ]
-    return "\n".join([*lines, ""])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return text.getvalue()

@@ -8,15 +8,17 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from appell.errors import InputError
+
 if TYPE_CHECKING:
-    from appell.control.laws import Law
+    from appell.control import Law
 
 
 def read_law(name: str, robot: Any, gains: list[str], **options: str | None) -> Law:
     """The law of that name (or module:name) for a robot, with gains such as ``kp=100``; options
     that are None are left out."""
-    from appell.control.laws import Law, law_named
-    from appell.errors import InputError
+    from appell.control import Law
+    from appell.control.laws import law_named
 
     kind = imported("--law", name) if ":" in name else law_named(name)
     if not (isinstance(kind, type) and issubclass(kind, Law)):
@@ -37,8 +39,6 @@ def read_law(name: str, robot: Any, gains: list[str], **options: str | None) -> 
 
 def _read_gains(law: str, known: Any, texts: list[str]) -> dict[str, Any]:
     """Numbers, or lists of them, by their names."""
-    from appell.errors import InputError
-
     gains: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.partition("=")
@@ -57,8 +57,6 @@ def _read_gains(law: str, known: Any, texts: list[str]) -> dict[str, Any]:
 
 def imported(option: str, name: str) -> Any:
     """What an option names as module:name; modules are also those of the working folder."""
-    from appell.errors import InputError
-
     module, _, attribute = name.partition(":")
     sys.path.insert(0, "")
     try:

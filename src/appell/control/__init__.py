@@ -4,20 +4,18 @@ from appell.control.kinematics.closed_form import closed_form
 from appell.control.kinematics.inverse_kinematics import inverse_kinematics
 from appell.control.kinematics.spherical_wrist import BRANCHES, Branch
 from appell.control.kinematics.unreachable import SingularWarning, UnreachableError
-from appell.control.laws import (
-    Adaptive,
-    CartesianImpedance,
-    ComputedTorque,
-    Feedforward,
-    JointImpedance,
-    Law,
-    PDGravity,
-    PointToPoint,
-    SlidingMode,
-    Tracking,
-    TrackingIntegral,
-)
+from appell.control.laws.adaptive import Adaptive
+from appell.control.laws.cartesian_impedance import CartesianImpedance
+from appell.control.laws.computed_torque import ComputedTorque
+from appell.control.laws.feedforward import Feedforward
 from appell.control.laws.gains import GainWarning
+from appell.control.laws.joint_impedance import JointImpedance
+from appell.control.laws.law import Law
+from appell.control.laws.pd_gravity import PDGravity
+from appell.control.laws.point_to_point import PointToPoint
+from appell.control.laws.sliding_mode import SlidingMode
+from appell.control.laws.tracking import Tracking
+from appell.control.laws.tracking_integral import TrackingIntegral
 from appell.control.tracking.closed_loop import track
 from appell.control.tracking.hardware import Adc, Friction, Motor
 from appell.control.trajectories.jerk_limited import jerk_limited

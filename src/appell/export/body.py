@@ -1,4 +1,4 @@
-"""From a fused tape to C functions, one line a step.
+"""From a fused tape to C functions, one line per step.
 
 A long tape is cut into several functions (:mod:`appell.compile.plan`), so that none of them
 needs much stack, however long the tape is. Routines are functions, too.
@@ -190,7 +190,7 @@ class FunctionBody(Lines, Emitter):
 
 
 def parameters(tape: Tape, real: Real, restrict: str = "restrict ") -> list[str]:
-    """Of the exported function."""
+    """The parameters of the exported function, as C declares them."""
     given = [f"const {real.name} *{restrict}{x}" for x in tape.inputs]
     return given + [f"{real.name} *{restrict}{x}" for x in tape.outputs]
 

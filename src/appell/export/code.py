@@ -65,17 +65,13 @@ def c(
         f"{of.name}_test.c": selftest(of, seed),
     }
     files |= guides("README.md", {"NAME": of.name, "CODE": f"{of.name}.c", "COMPILER": ""})
-    return Exported(
-        of.name, of.dtype, "c", place, write(place, of.name, files), of.operations, body.stack
-    )  # fmt: skip
+    paths = write(place, of.name, files)
+    return Exported(of.name, of.dtype, "c", place, paths, of.operations, body.stack)
 
 
 def guides(readme: str, told: Mapping[str, str]) -> dict[str, str]:
     """How to build the self-test: a Makefile, and a README from a template."""
-    texts = {"Makefile": template("Makefile"), "README.md": template(readme)}
-    for key, value in told.items():
-        texts = {name: text.replace(f"@{key}@", value) for name, text in texts.items()}
-    return texts
+    return {"Makefile": template("Makefile", told), "README.md": template(readme, told)}
 
 
 def _source(of: Subject, body: FunctionBody) -> str:

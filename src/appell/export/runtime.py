@@ -6,6 +6,7 @@ numbers make them, rounded as IEEE 754 says.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 
 from appell.compile.emit.trigonometry import two_over_pi
@@ -42,8 +43,7 @@ def _table(words: list[int]) -> str:
 def filled(name: str, real: Real) -> str:
     """A template with its numbers."""
     double = real.bits == 64
-    text = template(f"{name}.c")
-    for key, value in {
+    numbers = {
         "REAL": real.name,
         "WORD": f"uint{real.bits}_t",
         "F": "" if double else "f",
@@ -57,11 +57,13 @@ def filled(name: str, real: Real) -> str:
         "LARGEST": literal(real, real.largest),
         "LEAD": str(real.bits - real.fraction - 2),
         "PAIR": str(real.bits - 2),
-    }.items():
+    }
+    return template(f"{name}.c", numbers)
+
+
+def template(name: str, values: Mapping[str, str]) -> str:
+    """A file with values in their places, which are written @SO@."""
+    text = (files("appell.export") / "templates" / name).read_text(encoding="utf-8")
+    for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text
-
-
-def template(name: str) -> str:
-    """A file with places for numbers, written @SO@."""
-    return (files("appell.export") / "templates" / name).read_text(encoding="utf-8")

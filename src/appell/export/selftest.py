@@ -25,8 +25,7 @@ def selftest(of: Subject, seed: int) -> str:
         f'        compare("{x}", k, {x}, expected_{x}[k], {_width(values)});'
         for x, values in expected.items()
     ]
-    text = template("test.c")
-    for key, value in {
+    told = {
         "NAME": of.name,
         "REAL": real.name,
         "BITS": str(real.bits),
@@ -35,9 +34,8 @@ def selftest(of: Subject, seed: int) -> str:
         "MADE": "\n".join(made),
         "ARGUMENTS": arguments,
         "COMPARED": "\n".join(compared),
-    }.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+    }
+    return template("test.c", told)
 
 
 def _width(values: Any) -> int:

@@ -176,13 +176,11 @@ def c_name(name: str, *, given: bool) -> str:
     """A name of a C function; one that is not given is made to fit."""
     if not isinstance(name, str):
         raise InputError(f"name={name!r}: expected a text, a name for C.")
-    made = name if given else re.sub(r"\W", "_", name, flags=re.ASCII)
-    if not given and not re.match(r"[A-Za-z]", made):
-        made = f"robot_{made}"
-    if not given and len(made) > _LONGEST:
-        made = made[:_LONGEST]
-    _refuse_unspeakable("name", made, TAKEN | OF_FUNCTIONS)
-    return made
+    if not given:
+        name = re.sub(r"\W", "_", name, flags=re.ASCII)
+        name = (name if re.match(r"[A-Za-z]", name) else f"robot_{name}")[:_LONGEST]
+    _refuse_unspeakable("name", name, TAKEN | OF_FUNCTIONS)
+    return name
 
 
 def _refuse_unspeakable(what: str, name: str, taken: Set[str] = TAKEN) -> None:

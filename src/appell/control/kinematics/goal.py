@@ -66,6 +66,11 @@ def moving(goal: Goal) -> npt.NDArray[np.bool_]:
     return np.isin(np.arange(model.nv), [model.bodies[i].coordinate for i in path])
 
 
+def least_singular_values(goal: Goal, q: Array) -> Array:
+    """The smallest singular value of the Jacobian of the coordinates that move the frame, (N,)."""
+    return np.linalg.svd(goal.jacobian(q)[..., moving(goal)], compute_uv=False)[:, -1]
+
+
 def read(
     robot: Robot, pose: Numbers, start: Numbers | None, frame: str | None, limited: bool
 ) -> PoseRequest:
@@ -122,16 +127,21 @@ def _poses(pose: Numbers) -> tuple[Array, bool]:
         whole = np.broadcast_to(np.eye(4), T.shape[:-1] + (4, 4)).copy()
         whole[..., :3, 3] = T
         return whole, True
+    refuse_crooked("pose", T)
+    return T, False
+
+
+def refuse_crooked(what: str, T: Array) -> None:
+    """Refuse matrices (..., 4, 4) that are not homogeneous."""
     R = T[..., :3, :3]
     crooked = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
     if crooked > 1e-6 or (np.linalg.det(R) < 0).any():
         raise InputError(
-            f"pose: its axes are not a rotation: R^T R differs from 1 by {crooked:.3g}, or R is a "
-            "reflection; expected orthonormal right-handed axes."
+            f"{what}: its axes are not a rotation: R^T R differs from 1 by {crooked:.3g}, or R is "
+            "a reflection; expected orthonormal right-handed axes."
         )
     if np.abs(T[..., 3, :] - [0, 0, 0, 1]).max(initial=0.0) > 1e-9:
-        raise InputError("pose: the last row of a homogeneous matrix is 0, 0, 0, 1.")
-    return T, False
+        raise InputError(f"{what}: the last row of a homogeneous matrix is 0, 0, 0, 1.")
 
 
 def _start(start: Any, n: int, shape: tuple[int, ...]) -> Array:
@@ -142,6 +152,6 @@ def _start(start: Any, n: int, shape: tuple[int, ...]) -> Array:
     except (TypeError, ValueError):
         pass
     raise InputError(
-        f"start: expected finite positions of {n} joints, one set or one a pose, "
+        f"start: expected finite positions of {n} joints, one set or one per pose, "
         f"{(*shape, n)}; got {np.shape(start)}."
     )

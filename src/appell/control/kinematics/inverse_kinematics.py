@@ -17,9 +17,9 @@ from appell.control.kinematics.unreachable import (
     warn_near_singular,
 )
 from appell.errors import InputError
+from appell.given import one_of
 from appell.robots.robot import Array, Numbers, Robot
 
-_METHODS = ("auto", "closed", "numeric")
 _REACH = 1e-14  # of the square of the arm's size: squares of lengths by rounding
 _SLACK = 1e-9  # rad or m by which a limit may be passed
 _FAR = 1e9  # what is beyond the limits is taken last
@@ -125,11 +125,8 @@ def _turned(q: Array, start: Array, low: Array, high: Array) -> Array:
 
 
 def _check_options(branch: Any, method: Any, tolerance: Any, restarts: Any) -> None:
-    known = ("nearest", "all", *BRANCHES)
-    if branch not in known:
-        raise InputError(f"branch={branch!r}; expected one of {', '.join(known)}.")
-    if method not in _METHODS:
-        raise InputError(f"method={method!r}; expected one of {', '.join(_METHODS)}.")
+    one_of("branch", branch, ("nearest", "all", *BRANCHES))
+    one_of("method", method, ("auto", "closed", "numeric"))
     if not isinstance(tolerance, int | float) or not 1e-13 <= tolerance < 1:
         raise InputError(f"tolerance={tolerance!r}; expected m and rad, from 1e-13 to below 1.")
     if not isinstance(restarts, int | np.integer) or restarts < 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.control.kinematics.goal import Goal, PoseRequest, moving
+from appell.control.kinematics.goal import Goal, PoseRequest, least_singular_values
 from appell.control.kinematics.least_squares import NearestPositions, solve
 from appell.errors import InputError
 from appell.robots.robot import Array
@@ -75,6 +75,7 @@ def _shown(x: float) -> str:
 
 
 def refuse_branch(asked: PoseRequest, branch: str, reached: npt.NDArray[np.bool_]) -> None:
+    """Say which pose the branch does not reach, if there is one."""
     (out,) = np.nonzero(~reached)
     if len(out):
         raise InputError(
@@ -86,6 +87,7 @@ def refuse_branch(asked: PoseRequest, branch: str, reached: npt.NDArray[np.bool_
 def refuse_limits(
     asked: PoseRequest, branch: str, q: Array, allowed: npt.NDArray[np.bool_], arm: list[int]
 ) -> None:
+    """Say which pose is reached beyond the joints' limits only, if there is one."""
     (out,) = np.nonzero(~allowed)
     if not len(out):
         return
@@ -104,9 +106,9 @@ def refuse_limits(
 
 
 def warn_near_singular(asked: PoseRequest, q: Array) -> None:
+    """Warn of the positions that are nearest to a singularity, if any is near one."""
     goal = asked.goal
-    J = goal.jacobian(q)[..., moving(goal)]
-    smallest = np.linalg.svd(J, compute_uv=False)[:, -1]
+    smallest = least_singular_values(goal, q)
     if not len(smallest):
         return
     k = int(np.argmin(smallest))
@@ -117,6 +119,7 @@ def warn_near_singular(asked: PoseRequest, q: Array) -> None:
 
 
 def warn_of_singularity(where: str, goal: Goal, value: float) -> None:
+    """Warn of a place where the smallest singular value is small."""
     faster = f"{1 / value:.3g}" if value > 1e-12 else "infinitely many"
     warnings.warn(
         f"{where} '{goal.robot.name}' is near a singularity: the smallest singular value of its "

@@ -24,22 +24,6 @@ from appell.control.laws.tracking import Tracking
 from appell.control.laws.tracking_integral import TrackingIntegral
 from appell.errors import InputError
 
-__all__ = [
-    "LAWS",
-    "Adaptive",
-    "CartesianImpedance",
-    "ComputedTorque",
-    "Feedforward",
-    "JointImpedance",
-    "Law",
-    "PDGravity",
-    "PointToPoint",
-    "SlidingMode",
-    "Tracking",
-    "TrackingIntegral",
-    "law_named",
-]
-
 LAWS: dict[str, type[Law]] = {
     "tracking-integral": TrackingIntegral,
     "tracking": Tracking,

@@ -31,8 +31,8 @@ def single_kernel(
     model: Model | None = None,
     formulation: str | None = None,
 ) -> Callable[..., Any]:
-    """An equation of one state at a time, with so many results, compiled, as fast from Python as
-    can be. With a model, that is what the equation takes first; with a formulation, by that."""
+    """The compiled function of an equation for one state at a time, with so many results. A model,
+    where there is one, is the equation's first argument, a formulation its last."""
     of_state = equation
     if model is not None:
         of = regrouped(model) if formulation is None or formulation in _REGROUPED else model
@@ -45,14 +45,13 @@ def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
     kind = float_kind(dtype)
     if (kind, gains) not in law._kernels:
         inputs, outputs = shapes(law, gains)
-        named = list(inputs)[len(inputs) - len(law._values) :]
         law._kernels[kind, gains] = kernel_of(
             type(law).__name__,
             of_state(law, gains),
             inputs,
             outputs,
             dtype=kind,
-            defaults=dict(zip(named, law._values, strict=True)) if gains else None,
+            defaults=law._values if gains else None,
             origin=(law_kernel, (law, kind, gains)),
             doc=repr(law),
         )
@@ -93,9 +92,8 @@ def of_state(law: Law, gains: bool) -> Callable[..., Any]:
     extra = law._extra(model)
     if law.formulation is not None:
         extra = {**extra, "formulation": law.formulation}
-    names = [name for name in law.gains if getattr(law, name) is not None]
-    equation, stateful = type(law).equation, bool(law.nstate)
-    numbers = None if gains else [x.tolist() for x in law._values]
+    names, equation, stateful = list(law._values), type(law).equation, bool(law.nstate)
+    numbers = None if gains else [x.tolist() for x in law._values.values()]
 
     def forces(q: Any, v: Any, qd: Any, vd: Any, ad: Any, *rest: Any) -> Any:
         own = (rest[0], rest[1][0]) if stateful else ()
@@ -113,7 +111,7 @@ def of_state(law: Law, gains: bool) -> Callable[..., Any]:
 
 
 def shapes(law: Law, gains: bool) -> tuple[Shapes, Shapes]:
-    """Of the inputs and the outputs."""
+    """The shapes of a law's inputs, and of its outputs."""
     n, nq = law.robot.nv, law.robot.nq
     inputs: Shapes = {"q": (nq,), "v": (n,), "qd": (nq,), "vd": (n,), "ad": (n,)}
     outputs: Shapes = {"tau": (law.actuators,)}
@@ -121,8 +119,7 @@ def shapes(law: Law, gains: bool) -> tuple[Shapes, Shapes]:
         inputs |= {"state": (law.nstate,), "period": (1,)}
         outputs["next_state"] = (law.nstate,)
     if gains:
-        named = ((name, getattr(law, name)) for name in law.gains)
-        inputs |= {name: x.shape for name, x in named if x is not None}
+        inputs |= {name: x.shape for name, x in law._values.items()}
     return inputs, outputs
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from appell.control.laws.compiled import law_kernel, stepping_kernel
 from appell.control.laws.gains import Kind, check_errors, gain, shown
 from appell.errors import InputError
+from appell.given import is_number
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.system import formulation_of
 
@@ -66,7 +67,7 @@ class Law:
             if given is None:
                 given = self._usual(what)
             if given is None and usual[what] is not None:
-                raise InputError(f"{name}: {what} = None; expected a number, or one a joint.")
+                raise InputError(f"{name}: {what} = None; expected a number, or one per joint.")
             if given is not None:
                 array = gain(f"{name}: {what}", given, self._count(kind), kind)
                 object.__setattr__(self, what, array)
@@ -92,8 +93,7 @@ class Law:
         return len(self.initial)
 
     def __repr__(self) -> str:
-        given = {name: getattr(self, name) for name in self.gains}
-        told = [f"{name}={shown(x)}" for name, x in given.items() if x is not None]
+        told = [f"{name}={shown(x)}" for name, x in self._values.items()]
         return f"<{type(self).__name__} of {self.robot.name}: {', '.join(told + self._chosen())}>"
 
     def _chosen(self) -> list[str]:
@@ -162,8 +162,9 @@ class Law:
     # How
 
     @cached_property
-    def _values(self) -> tuple[Array, ...]:
-        return tuple(x for name in self.gains if (x := getattr(self, name)) is not None)
+    def _values(self) -> dict[str, Array]:
+        """The gains that the law has, by their names."""
+        return {name: x for name in self.gains if (x := getattr(self, name)) is not None}
 
     @cached_property
     def _fast(self) -> tuple[Callable[..., Any], Array]:
@@ -189,7 +190,7 @@ class Law:
 
     def _numbers(self, period: float) -> Array:
         """The period and all gains, one after another."""
-        return np.concatenate([[seconds(period)], *(x.ravel() for x in self._values)])
+        return np.concatenate([[seconds(period)], *(x.ravel() for x in self._values.values())])
 
     @cached_property
     def _latest(self) -> list[tuple[float, Array]]:
@@ -252,7 +253,6 @@ def _refuse(name: str, robot: Any) -> None:
 
 def seconds(period: Any) -> float:
     """A period, checked."""
-    number = isinstance(period, int | float | np.number) and not isinstance(period, bool)
-    if not number or not 0 < period < np.inf:
+    if not is_number(period) or not 0 < period < np.inf:
         raise InputError(f"period = {period!r}; expected a time in s, more than zero.")
     return float(period)

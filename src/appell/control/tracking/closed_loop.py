@@ -19,9 +19,10 @@ from appell.control.tracking.looped_plant import LoopedPlant
 from appell.control.tracking.plant import External, Lost, Plant
 from appell.control.tracking.rubbing import RubbingPlant
 from appell.control.tracking.stops import Stops
-from appell.control.trajectories.sampled import Motion, SampledMotion, followed, planned, vector
+from appell.control.trajectories.sampled import Motion, SampledMotion, followed, planned
 from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError, interrupted
+from appell.given import vector
 from appell.maths.tableau import Tableau
 from appell.model.units import units_of
 from appell.robots.dynamics import Array, Dynamics
@@ -66,7 +67,7 @@ def track(
     a different robot.
 
     Torques act ``delay`` samples late; those of gravity, by the law's model, before them. Positions
-    are measured as they are, or by an ``encoder`` of so many counts a revolution, or through an
+    are measured as they are, or by an ``encoder`` of so many counts per revolution, or through an
     ``adc``; ``speeds`` are "exact" or the "differences" of the positions measured. Torques are
     limited by ``torque_limit`` (True: the joints' own efforts) and by the voltage of a ``motor``.
     ``friction`` is that of the robot's joints (True) or another. ``external`` adds forces on the
@@ -82,14 +83,14 @@ def track(
     """
     _fitting(robot, law)
     n, period = robot.nv, seconds(period)
-    start = None if q0 is None else vector("q0", q0, robot.nq)
+    start = None if q0 is None else vector("track: q0", q0, robot.nq)
     plan = followed(robot, planned(trajectory, n, period, until), start)
     q = plan.q[0] if start is None else start
-    v = plan.v[0] if v0 is None else vector("v0", v0, n)
+    v = plan.v[0] if v0 is None else vector("track: v0", v0, n)
     sensors = Sensors(robot, encoder, adc, speeds, period, v)
     drive = Drive(_held(law.robot, q), delay, torque_limits(torque_limit, robot), motor)
     forces = _forces(external, q, v)
-    plant = _plant(robot, drive, friction, forces, formulation, tableau(method))
+    plant = _plant(robot, drive, friction, forces, (formulation, tableau(method)))
     y = plant.begin(q, v)
     loop = _Loop(robot, law, plan, period, sensors, drive, plant)
     return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None)
@@ -126,14 +127,12 @@ class _Loop:
                 y = plant.advance(now, y, held, self.period)
                 recent = plant.steps[before[0] :], plant.pieces[before[1] :]
                 stopped = stops.passed(*recent) if stops else None
-                if stopped:
-                    break
             except Lost as problem:
                 stopped = str(problem)
-                break
             except KeyboardInterrupt:
                 interrupted()
                 stopped = f"interrupted at {now:.6g} s"
+            if stopped:
                 break
         return self.result(stopped)
 
@@ -151,12 +150,8 @@ class _Loop:
         if not abs(y[n + fastest]) < _RUNAWAY:
             joint = self.robot.independent[fastest]
             kind = self.robot.joint_kinds[self.robot.system.coordinates[fastest]]
-            unit = units_of([kind], 1)[0].speed
-            return (
-                held,
-                after,
-                f"the arm runs away: {joint} at {y[n + fastest]:.3g} {unit} at {plan.t[k]:.6g} s",
-            )
+            speed = f"{y[n + fastest]:.3g} {units_of([kind], 1)[0].speed}"
+            return held, after, f"the arm runs away: {joint} at {speed} at {plan.t[k]:.6g} s"
         return held, after, None
 
     def result(self, stopped: str | None) -> Run:
@@ -210,11 +205,8 @@ def _fitting(robot: Any, law: Any) -> None:
             f"track: the law is for '{law.robot.name}' with {law.robot.nv} joints; '{robot.name}' "
             f"has {robot.nv}{base}."
         )
-    for name, what in (
-        ("coordinates", "joint_names"),
-        ("speeds", "independent"),
-        ("forces", "actuated"),
-    ):
+    sizes = {"coordinates": "joint_names", "speeds": "independent", "forces": "actuated"}
+    for name, what in sizes.items():
         own, believed = (len(getattr(x, what)) for x in (robot, law.robot))
         if own != believed:
             raise InputError(
@@ -230,11 +222,11 @@ def _forces(external: Any, q: Array, v: Array) -> External | None:
     if callable(external):
 
         def forces(t: float, q: Array, v: Array) -> Array:
-            return vector("external(t, q, v)", external(t, q.copy(), v.copy()), len(v))
+            return vector("track: external(t, q, v)", external(t, q.copy(), v.copy()), len(v))
 
         forces(0.0, q, v)
         return forces
-    always = vector("external", external, len(v))
+    always = vector("track: external", external, len(v))
     return lambda t, q, v: always
 
 
@@ -243,71 +235,61 @@ def _plant(
     drive: Drive,
     friction: Any,
     external: External | None,
-    formulation: str | None,
-    method: Tableau,
+    how: tuple[str | None, Tableau],
 ) -> Plant:
+    """The robot between samples, by ``how``: a formulation and a method."""
+    formulation, _ = how
     if formulation is not None:
         formulation_of(robot.system, "forward_dynamics", formulation)
     if ACTUATORS in robot.system.quantities:
-        return _looped(robot, drive, friction, external, formulation, method)
+        losses = np.zeros(robot.system.size("d")) + drive.damping
+        return LoopedPlant(robot, losses, external, _viscous(robot, drive, friction), *how)
     if formulation == "articulated_body" and robot.model.mimics:
         raise InputError(
             f"track: formulation={formulation!r}: joints of '{robot.name}' mimic others, which "
             "articulated bodies cannot; choose another formulation."
         )
     if friction is False or friction is None:
-        return Plant(robot, np.zeros(robot.nv) + drive.damping, external, formulation, method)
+        return Plant(robot, np.zeros(robot.nv) + drive.damping, external, *how)
     levels = Friction.of(robot) if friction is True else friction
     if not isinstance(levels, Friction):
         raise InputError(f"track: friction = {friction!r}; expected True or Friction(...).")
     viscous, coulomb, stiction = levels.levels(robot.nv)
+    damping = viscous + drive.damping
     if not stiction.any():
-        return Plant(robot, viscous + drive.damping, external, formulation, method)
+        return Plant(robot, damping, external, *how)
     _refuse_without_friction(formulation)
-    return RubbingPlant(
-        robot, viscous + drive.damping, external, coulomb, stiction, formulation, method
-    )
+    return RubbingPlant(robot, damping, external, coulomb, stiction, *how)
 
 
-def _looped(
-    robot: Dynamics,
-    drive: Drive,
-    friction: Any,
-    external: External | None,
-    formulation: str | None,
-    method: Tableau,
-) -> Plant:
-    """The plant of a robot with loops."""
+def _viscous(robot: Dynamics, drive: Drive, friction: Any) -> Array:
+    """Viscous friction of all joints of a robot with loops; refused what it cannot have."""
     if drive.motor is not None and robot.actuated != robot.independent:
         raise InputError(
             f"track: motor: the motors of '{robot.name}' ({', '.join(robot.actuated)}) do not turn "
             f"with its speeds ({', '.join(robot.independent)}), which slow them; leave it out"
             ", or choose independent=actuated."
         )
-    damping = np.zeros(robot.system.size("d")) + drive.damping
-    viscous = np.zeros(robot.model.nv)
-    if friction is not False and friction is not None:
-        if friction is not True:
-            raise InputError(
-                f"track: friction = {friction!r}: '{robot.name}' has loops, and has the friction "
-                "of its own joints (True) or none."
-            )
-        viscous, coulomb, _ = Friction.of(robot).levels(robot.model.nv)
-        if coulomb.any():
-            raise InputError(
-                f"track: friction: joints of '{robot.name}', which has loops, have Coulomb "
-                "friction, and track sticks joints of trees only; simulate(friction=True) does it."
-            )
-    return LoopedPlant(robot, damping, external, viscous, formulation, method)
+    if friction is False or friction is None:
+        return np.zeros(robot.model.nv)
+    if friction is not True:
+        raise InputError(
+            f"track: friction = {friction!r}: '{robot.name}' has loops, and has the friction "
+            "of its own joints (True) or none."
+        )
+    viscous, coulomb, _ = Friction.of(robot).levels(robot.model.nv)
+    if coulomb.any():
+        raise InputError(
+            f"track: friction: joints of '{robot.name}', which has loops, have Coulomb "
+            "friction, and track sticks joints of trees only; simulate(friction=True) does it."
+        )
+    return viscous
 
 
 def _refuse_without_friction(formulation: str | None) -> None:
     """Joints that stick need M and the bias, which some formulations do not have."""
-    kept = [
-        name
-        for name in QUANTITIES["mass_matrix"].formulations
-        if name in QUANTITIES["bias"].formulations
-    ]
+    biased = QUANTITIES["bias"].formulations
+    kept = [name for name in QUANTITIES["mass_matrix"].formulations if name in biased]
     if formulation is not None and formulation not in kept:
         raise InputError(
             f"track: formulation={formulation!r} has no mass matrix and bias of its own, which dry "

@@ -1,6 +1,6 @@
 """What stands between a law and the arm: friction, motors, converters.
 
-Numbers are one for all joints, or one a joint.
+Numbers are one for all joints, or one per joint.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.laws.compiled import ACTUATORS
-from appell.control.laws.gains import Kind, gain
+from appell.control.laws.gains import EACH, Kind, gain
 from appell.errors import InputError
+from appell.given import one_of, optional
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
 from appell.simulation.friction import joint_friction
 
 Numbers = npt.ArrayLike
 
-_LEVEL, _SIZE = Kind(matrix=False), Kind(matrix=False, positive=True)
+_LEVEL = Kind(matrix=False)
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,15 @@ class Motor:
     both ways; it is held for the period, in which the motor's own voltage slows it.
     """
 
-    torque_constant: Numbers  # k, N m a A, or V s a rad
+    torque_constant: Numbers  # k, N m/A, or V s/rad
     resistance: Numbers  # R, ohm
     voltage: Numbers  # V, the most there is
     gear: Numbers = 1.0
 
     def constants(self, n: int) -> tuple[Array, Array, Array]:
-        """Of n joints: torque a volt, N m / V; the motor's voltage a rad/s; the most volts."""
+        """Of n joints: torque per volt, N m/V; the motor's voltage per rad/s; the most volts."""
         names = ("torque_constant", "resistance", "voltage", "gear")
-        k, R, most, gear = (gain(f"Motor: {x}", getattr(self, x), n, _SIZE) for x in names)
+        k, R, most, gear = (gain(f"Motor: {x}", getattr(self, x), n, EACH) for x in names)
         return gear * k / R, gear * k, most
 
 
@@ -117,10 +118,8 @@ class Sensors:
                 )
         if encoder is not None and adc is not None:
             raise InputError("track: encoder and adc both measure positions; give one of them.")
-        if adc is not None and not isinstance(adc, Adc):
-            raise InputError(f"track: adc = {adc!r}; expected Adc(bits, low, high).")
-        if speeds not in ("exact", "differences"):
-            raise InputError(f"track: speeds = {speeds!r}; expected 'exact' or 'differences'.")
+        optional("track: adc", adc, Adc, "Adc(bits, low, high)")
+        one_of("track: speeds", speeds, ("exact", "differences"))
         self.adc, self.period, self.first = adc, period, v
         self.own = list(robot.system.coordinates)
         self.differences = speeds == "differences"
@@ -141,7 +140,7 @@ class Sensors:
 def _a_count(counts: Any, robot: Dynamics) -> Array:
     """What one count of an encoder is worth: counts are of a revolution, or of a metre."""
     whole = [2 * np.pi if joint.screw.angle else 1.0 for joint in robot.model.joints]
-    return np.array(whole) / gain("encoder", counts, robot.nv, _SIZE)
+    return np.array(whole) / gain("encoder", counts, robot.nv, EACH)
 
 
 class Drive:
@@ -150,8 +149,7 @@ class Drive:
     def __init__(self, first: Array, delay: Any, limit: Array | None, motor: Motor | None) -> None:
         if isinstance(delay, bool) or not isinstance(delay, int | np.integer) or delay < 0:
             raise InputError(f"track: delay = {delay!r}; expected a whole number of samples.")
-        if motor is not None and not isinstance(motor, Motor):
-            raise InputError(f"track: motor = {motor!r}; expected Motor(...).")
+        optional("track: motor", motor, Motor, "Motor(...)")
         self.waiting = deque([first] * int(delay))
         self.limit = limit
         self.motor = None if motor is None else motor.constants(len(first))
@@ -181,7 +179,7 @@ def torque_limits(given: Any, robot: Dynamics) -> Array | None:
     if given is None or given is False:
         return None
     if given is not True:
-        return gain("torque_limit", given, robot.system.size("d"), _SIZE)
+        return gain("torque_limit", given, robot.system.size("d"), EACH)
     if not isinstance(robot, Robot):
         raise InputError(
             f"track: torque_limit=True: the joints of '{robot.name}' have no efforts of their own; "

@@ -1,7 +1,7 @@
 """The arm between two samples: its motion under motors that hold what they were told.
 
 The forces are smooth there, so a method of order eight (DOP853) with small tolerances takes one
-or two steps a sample. Where dry friction acts they are smooth only while no joint stops, turns
+or two steps per sample. Where dry friction acts they are smooth only while no joint stops, turns
 back or breaks loose: see :mod:`appell.control.tracking.rubbing`.
 """
 

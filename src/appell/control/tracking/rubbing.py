@@ -107,8 +107,8 @@ class RubbingPlant(Plant):
             stepper.put(y)
 
     def margins(self, count: int) -> Array:
-        """Of the last rates of the last trial, (count, n): how far a joint is from changing;
-        negative where it should have."""
+        """How far each joint is from changing, (count, n), by the last rates of the last trial;
+        negative where it should have changed."""
         turning = self.way * self.stepper.K[-count:, : self.n] + _STILL
         with np.errstate(divide="ignore", invalid="ignore"):
             reserve = 1 + SPARE - np.abs(self.held[-count:]) / self.stiction

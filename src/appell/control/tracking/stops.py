@@ -62,8 +62,8 @@ class Stops:
 
 
 def _control_points(step: Step) -> Array:
-    """Of the polynomial of degree five by which positions move within a step, in Bernstein's form:
-    (6, n). The polynomial stays between the least and the largest of them."""
+    """The control points, in Bernstein's form, (6, n), of the polynomial of degree five by which
+    positions move within a step. It stays between the least and the largest of them."""
     n = len(step.y0) // 2
     h = step.end - step.start
     q0, q1, v0, v1 = step.y0[:n], step.y1[:n], h * step.y0[n:], h * step.y1[n:]

@@ -26,8 +26,8 @@ def jerk_limited(
     a0: Numbers = 0.0,
     a1: Numbers = 0.0,
 ) -> Trajectory:
-    """The fastest motion within limits of speed, acceleration and jerk, one number or one a joint:
-    jerk is piecewise constant, accelerations are continuous.
+    """The fastest motion within limits of speed, acceleration and jerk, one number or one per
+    joint: jerk is piecewise constant, accelerations are continuous.
 
     The joint that needs longest is as fast as it can be, and the others end with it. It may begin
     and end in motion.
@@ -86,12 +86,8 @@ def _phases(profile: Any) -> tuple[Array, Array]:
     at the final speed."""
     brake = profile.brake
     durations = [*brake.t, *profile.t]
-    rows = [
-        [*brake.p, *profile.p[:7], profile.p[7]],
-        [*brake.v, *profile.v[:7], profile.v[7]],
-        [*brake.a, *profile.a[:7], profile.a[7]],
-        [*brake.j, *profile.j, 0.0],
-    ]
+    rows = [[*getattr(brake, x), *getattr(profile, x)] for x in "pva"]
+    rows.append([*brake.j, *profile.j, 0.0])
     starts = np.concatenate([[0.0], np.cumsum(durations)])
     real = np.append(np.array(durations) > 0, True)  # phases without length have no meaning
     return starts[real], np.array(rows)[:, real]

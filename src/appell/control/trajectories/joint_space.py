@@ -13,7 +13,7 @@ import numpy as np
 from appell.control.trajectories.piecewise import Piecewise, hermite
 from appell.control.trajectories.trajectory import Timed, Trajectory, times
 from appell.errors import InputError
-from appell.given import ends, limits, number, positions
+from appell.given import ends, limits, number, one_of, positions
 from appell.robots.robot import Array, Numbers
 
 Ends = Literal["clamped", "natural", "not-a-knot", "periodic"]
@@ -79,7 +79,7 @@ def trapezoidal(
     q0: Numbers, q1: Numbers, speed: Numbers, acceleration: Numbers, duration: float | None = None
 ) -> Trajectory:
     """Constant acceleration, constant speed, constant deceleration: the fastest from rest to rest
-    along the line, where no joint exceeds its speed or acceleration (one number, or one a joint).
+    along the line, where no joint exceeds its speed or acceleration (one number, or one per joint).
     Accelerations jump.
 
     A short way has no time at constant speed. ``duration``, which must not be shorter than the
@@ -125,8 +125,7 @@ def spline(points: Numbers, t: Numbers, *, ends: Ends = "clamped") -> Trajectory
         )
     if at[0] != 0 or not (np.isfinite(at).all() and (np.diff(at) > 0).all()):
         raise InputError("spline: t must begin with 0 and increase from point to point.")
-    if ends not in get_args(Ends):
-        raise InputError(f"spline: ends={ends!r}; expected one of {', '.join(get_args(Ends))}.")
+    one_of("spline: ends", ends, get_args(Ends))
     if ends == "periodic" and np.abs(q[0] - q[-1]).max() > 1e-9:
         raise InputError("spline: a periodic one ends where it begins.")
     if ends == "periodic":
@@ -163,14 +162,8 @@ def _polynomial(
     at_ends = [np.array([start, end])]
     for order, pair in enumerate(derivatives):
         what = ("v0", "v1", "a0", "a1")[2 * order : 2 * order + 2] or ("jerk", "jerk")
-        at_ends.append(
-            np.array(
-                [
-                    np.broadcast_to(positions(f"{name}: {w}", x, None, n), n)
-                    for w, x in zip(what, pair, strict=True)
-                ]
-            )
-        )
+        values = [positions(f"{name}: {w}", x, None, n) for w, x in zip(what, pair, strict=True)]
+        at_ends.append(np.array([np.broadcast_to(x, n) for x in values]))
     knots = np.array([0.0, T])
     if any(np.any(x) for x in at_ends[1:]):
         return Timed(name, hermite(knots, at_ends), identity(T))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.errors import InputError
+from appell.given import is_number, vector
 from appell.robots.dynamics import Array, Dynamics
 
 Motion = Callable[[Any], tuple[Any, Any, Any]]
@@ -35,7 +36,7 @@ def planned(trajectory: Any, n: int, period: float, until: float | None) -> Samp
             "say when the run ends."
         )
     most = _MOST * period
-    if isinstance(end, bool) or not isinstance(end, int | float | np.number) or not 0 < end <= most:
+    if not is_number(end) or not 0 < end <= most:
         raise InputError(
             f"track: until = {end!r}; expected a time in s, more than zero and {most:g} at most: "
             f"{_MOST:,} samples, {period:g} s apart."
@@ -43,7 +44,7 @@ def planned(trajectory: Any, n: int, period: float, until: float | None) -> Samp
     count = int(np.ceil(float(end) / period - 1e-9))
     t = np.arange(count + 1) * period
     if not callable(trajectory):
-        goal, still = vector("trajectory", trajectory, n), np.zeros((len(t), n))
+        goal, still = vector("track: trajectory", trajectory, n), np.zeros((len(t), n))
         return SampledMotion(t, np.tile(goal, (len(t), 1)), still, still)
     q, v, a = _evaluated(trajectory, t if duration is None else np.minimum(t, duration), n)
     if duration is not None:  # after the end, the last position
@@ -90,17 +91,3 @@ def _evaluated(trajectory: Motion, t: Array, n: int) -> tuple[Array, Array, Arra
             )
     q, v, a = (np.array(x, dtype=float) for x in made)
     return q, v, a
-
-
-def vector(name: str, given: Any, n: int) -> Array:
-    """n finite numbers."""
-    try:
-        x = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"track: {name} = {given!r}; expected {n} numbers.") from None
-    if x.shape != (n,):
-        raise InputError(f"track: {name} has shape {x.shape}; expected ({n},).")
-    bad = np.flatnonzero(~np.isfinite(x))
-    if len(bad):
-        raise InputError(f"track: {name}[{bad[0]}] is {x[bad[0]]}; expected finite numbers.")
-    return x

@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.control.kinematics.goal import Goal, moving, rotation_vector
+from appell.control.kinematics.goal import (
+    Goal,
+    least_singular_values,
+    refuse_crooked,
+    rotation_vector,
+)
 from appell.control.kinematics.inverse_kinematics import inverse_kinematics
 from appell.control.kinematics.unreachable import NEAR_SINGULAR, warn_of_singularity
 from appell.control.trajectories.joint_space import quintic
@@ -221,8 +226,7 @@ def _refuse_limits(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
 
 
 def _check_singular(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
-    J = goal.robot.jacobian(q, goal.frame)[..., moving(goal)]
-    smallest = np.linalg.svd(J, compute_uv=False)[:, -1]
+    smallest = least_singular_values(goal, q)
     k = int(np.argmin(smallest))
     if smallest[k] < _SINGULAR:
         raise InputError(
@@ -249,18 +253,15 @@ def _law(task: TaskPath, duration: float | None, timing: Trajectory | None) -> P
             "such as trapezoidal(0, 1, speed, acceleration)."
         )
     # Of the two that make it up, one is s itself.
-    return (
-        timing.path if timing.path.length != 1 or timing.path.c.shape[:2] != (1, 2) else timing.law
-    )
+    straight = timing.path.length == 1 and timing.path.c.shape[:2] == (1, 2)
+    return timing.law if straight else timing.path
 
 
 def _pose(what: str, x: Numbers) -> Array:
     T = positions(what, x, 2)
     if T.shape != (4, 4):
         raise InputError(f"{what} has shape {T.shape}; expected a homogeneous matrix (4, 4).")
-    R = T[:3, :3]
-    if np.abs(R.T @ R - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
-        raise InputError(f"{what}: expected orthonormal right-handed axes.")
+    refuse_crooked(what, T)
     return T
 
 

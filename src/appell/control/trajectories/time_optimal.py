@@ -51,7 +51,7 @@ def time_optimal(
     points: int = 500,
 ) -> Trajectory:
     """The fastest motion along the path of a trajectory, from rest to rest, with |tau| <= torque,
-    |v| <= speed and |a| <= acceleration, one number or one a joint; without torque or speed, the
+    |v| <= speed and |a| <= acceleration, one number or one per joint; without torque or speed, the
     robot's own limits. Friction is not counted.
 
     ``points`` are the intervals of the path in which s'' is constant. Speeds are continuous,

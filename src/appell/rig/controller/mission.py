@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from appell.control.laws.law import Law
-from appell.control.trajectories.sampled import planned, vector
+from appell.control.trajectories.sampled import planned
 from appell.errors import InputError
+from appell.given import vector
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.outputs import Switch, bits_of, schedule
 from appell.robots.robot import Array

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.control.trajectories.sampled import vector
 from appell.errors import InputError
+from appell.given import vector
 from appell.rig.machine.faults import Fault, refuse_joints
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.outputs import ALL
