@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from appell.control import Law
-from appell.control.laws.feedback import gravity, pd, plus
+from appell.control.laws.feedback import gravity, pd
 from appell.control.laws.gains import Kind
+from appell.maths.lists import plus
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spring(Law):

@@ -32,8 +32,8 @@ from appell.control import (
     TrackingIntegral,
 )
 from appell.control.laws.compiled import of_state
-from appell.control.laws.feedback import clipped
 from appell.errors import InputError
+from appell.maths.lists import clipped
 from appell.model.library.planar import planar_chain
 from appell.model.library.random import random_tree
 from appell.robots.robot import Robot

@@ -10,19 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from appell.control.laws.feedback import (
-    Desired,
-    Gain,
-    Scalars,
-    evaluated,
-    halves,
-    minus,
-    plus,
-    reference,
-    times,
-)
+from appell.control.laws.feedback import Desired, evaluated, halves, reference
 from appell.control.laws.gains import ANY, DAMPING, Kind
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars, minus, plus, times, transposed
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 from appell.robots.robot import Array
@@ -50,8 +41,7 @@ def adaptive(
     v_r, a_r = reference(model, q, v, desired, rate)
     s = minus(v_r, v)
     Y = passive_regressor(model, q, v, v_r, a_r, formulation)
-    columns = [list(column) for column in zip(*Y, strict=True)]
-    growth = times(gamma, times(columns, s))
+    growth = times(gamma, times(transposed(Y), s))
     learned = [p + period * g for p, g in zip(estimate, growth, strict=True)]
     return plus(times(Y, estimate), times(kd, s)), learned
 

@@ -9,19 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from appell.control.laws.feedback import (
-    DEFAULT,
-    Desired,
-    Gain,
-    Scalars,
-    evaluated,
-    minus,
-    passive_dynamics,
-    plus,
-    times,
-)
+from appell.control.laws.feedback import DEFAULT, Desired, evaluated, passive_dynamics
 from appell.control.laws.gains import ANY, Kind
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars, minus, plus, times, transposed
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, cross
 
@@ -49,7 +40,7 @@ def cartesian_impedance(
     wrench = plus(times(stiffness, x), times(damping, dx))
     return plus(
         passive_dynamics(model, q, v, desired.v, desired.a, formulation),
-        times([list(column) for column in zip(*J, strict=True)], wrench),
+        times(transposed(J), wrench),
         times(joint_damping, minus(desired.v, v)),
     )
 

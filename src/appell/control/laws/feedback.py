@@ -1,4 +1,4 @@
-"""What laws of control share: errors, gains, and the dynamics they compensate.
+"""What laws of control share: errors, and the dynamics they compensate.
 
 Errors are desired minus actual. A gain is a list of numbers, one per speed, or a matrix, a list of
 rows that couples them. What a law is for is a tree's Model, or the system
@@ -7,17 +7,14 @@ rows that couples them. What a law is for is a tree's Model, or the system
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from appell.equations.quantities import QUANTITIES
-from appell.maths.scalar import Scalar, sign
+from appell.maths.lists import Gain, Scalars, minus, plus, times
+from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO
 from appell.model.model import Model
-
-Scalars = Sequence[Scalar]
-Gain = Sequence[Any]
 
 DEFAULT = "gibbs_lean"  # the formulation of the dynamics that laws compensate
 
@@ -28,33 +25,6 @@ class Desired(NamedTuple):
     q: Scalars
     v: Scalars
     a: Scalars
-
-
-def times(K: Gain, x: Scalars) -> list[Scalar]:
-    """K x, for gains of single joints or for a matrix of them."""
-    if isinstance(K[0], list | tuple):
-        return [sum((k * y for k, y in zip(row, x, strict=True)), start=0) for row in K]
-    return [k * y for k, y in zip(K, x, strict=True)]
-
-
-def plus(*vectors: Scalars) -> list[Scalar]:
-    """The sum of vectors."""
-    return [sum(parts[1:], start=parts[0]) for parts in zip(*vectors, strict=True)]
-
-
-def minus(x: Scalars, y: Scalars) -> list[Scalar]:
-    """x - y."""
-    return [a - b for a, b in zip(x, y, strict=True)]
-
-
-def magnitude(x: Scalar) -> Scalar:
-    """|x|."""
-    return x * sign(x)
-
-
-def clipped(x: Scalar, limit: Scalar) -> Scalar:
-    """x, or the limit with its sign where x is beyond it: (|x + limit| - |x - limit|) / 2."""
-    return (magnitude(x + limit) - magnitude(x - limit)) / 2
 
 
 def evaluated(

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from appell.control.laws.feedback import DEFAULT, Desired, Gain, Scalars, passive_dynamics, pd, plus
+from appell.control.laws.feedback import DEFAULT, Desired, passive_dynamics, pd
 from appell.control.laws.gains import ANY
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars, plus
 from appell.maths.scalar import Scalar
 
 

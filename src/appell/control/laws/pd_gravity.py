@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from appell.control.laws.feedback import DEFAULT, Desired, Gain, Scalars, gravity, pd, plus
+from appell.control.laws.feedback import DEFAULT, Desired, gravity, pd
 from appell.control.laws.gains import DAMPING, STIFFNESS
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars, plus
 from appell.maths.scalar import Scalar
 
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from appell.control.laws.feedback import (
-    DEFAULT,
-    Desired,
-    Gain,
-    Scalars,
-    inverse_dynamics,
-    minus,
-    position_error,
-    times,
-)
+from appell.control.laws.feedback import DEFAULT, Desired, inverse_dynamics, position_error
 from appell.control.laws.gains import ANY
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars, minus, times
 from appell.maths.scalar import Scalar
 
 

@@ -8,19 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from appell.control.laws.feedback import (
-    DEFAULT,
-    Desired,
-    Gain,
-    Scalars,
-    clipped,
-    minus,
-    passive_dynamics,
-    plus,
-    reference,
-)
+from appell.control.laws.feedback import DEFAULT, Desired, passive_dynamics, reference
 from appell.control.laws.gains import DAMPING, EACH
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars, clipped, minus, plus
 from appell.maths.scalar import Scalar
 
 

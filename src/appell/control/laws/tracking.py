@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from appell.control.laws.computed_torque import computed_torque
-from appell.control.laws.feedback import DEFAULT, Desired, Gain, Scalars
+from appell.control.laws.feedback import DEFAULT, Desired
 from appell.control.laws.gains import ANY
 from appell.control.laws.law import Law, Numbers
+from appell.maths.lists import Gain, Scalars
 from appell.maths.scalar import Scalar
 
 

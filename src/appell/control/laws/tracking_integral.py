@@ -11,22 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from appell.control.laws.feedback import (
-    DEFAULT,
-    Desired,
-    Gain,
-    Scalars,
-    clipped,
-    inverse_dynamics,
-    magnitude,
-    minus,
-    plus,
-    position_error,
-    times,
-)
+from appell.control.laws.feedback import DEFAULT, Desired, inverse_dynamics, position_error
 from appell.control.laws.gains import ANY, EACH, shown
 from appell.control.laws.law import Law, Numbers
 from appell.errors import InputError
+from appell.maths.lists import Gain, Scalars, clipped, magnitude, minus, plus, times
 from appell.maths.scalar import Scalar, sign
 from appell.robots.robot import Array
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from appell.control.laws.feedback import DEFAULT, Scalars, minus
+from appell.control.laws.feedback import DEFAULT
 from appell.equations.coordinates import paths
 from appell.equations.linear import solve
 from appell.equations.quantities import QUANTITIES
+from appell.maths.lists import Scalars, minus
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from appell.control.laws.compiled import Shapes, single_kernel
-from appell.control.laws.feedback import Gain, Scalars, clipped, minus, plus, times
 from appell.equations.quantities import QUANTITIES
+from appell.maths.lists import Gain, Scalars, clipped, minus, plus, times
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 from appell.rig.machine.machine import Machine

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.control.laws.compiled import Shapes, single_kernel
-from appell.control.laws.feedback import Gain, Scalars, clipped, minus, plus, times
 from appell.control.tracking.held_joints import held_motion
+from appell.maths.lists import Gain, Scalars, clipped, minus, plus, times
 from appell.maths.scalar import Scalar, sign
 from appell.maths.tableau import RK4, fixed_step
 from appell.model.model import Model
