@@ -7,6 +7,7 @@ integrated to about 1e-11.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -96,22 +97,18 @@ def track(
     return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None)
 
 
+@dataclass
 class _Loop:
     """A run under way, and what is kept of it."""
 
-    def __init__(
-        self,
-        robot: Dynamics,
-        law: Law,
-        plan: SampledMotion,
-        period: float,
-        sensors: Sensors,
-        drive: Drive,
-        plant: Plant,
-    ) -> None:
-        self.robot, self.law, self.plan, self.period = robot, law, plan, period
-        self.sensors, self.drive, self.plant = sensors, drive, plant
-        self.rows: list[tuple[Any, ...]] = []
+    robot: Dynamics
+    law: Law
+    plan: SampledMotion
+    period: float
+    sensors: Sensors
+    drive: Drive
+    plant: Plant
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     def run(self, y: Array, stops: Stops | None) -> Run:
         """Sample by sample, from the state y = (q, v) to the end or as far as it goes."""

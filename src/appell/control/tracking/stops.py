@@ -42,23 +42,17 @@ class Stops:
         """The first limit that is passed within some steps or pieces, and when."""
         if not self.limits:
             return None
-        for piece in pieces:
+        suspects = [*pieces, *quintics([step for step in steps if not self._keeps(step)])]
+        for piece in suspects:
             reached = first_limit(self.limits, piece.start, piece.end, piece.at)
             if reached is not None:
                 return f"{reached[1]} is passed at {reached[0]:.6g} s"
-        for step in steps:
-            points = _control_points(step)
-            if (points <= self.upper).all() and (points >= self.lower).all():
-                continue
-            (piece,) = quintics([step])
-
-            def place(t: Array, piece: Piece = piece) -> Array:
-                return piece.at(t)[:, : len(self.lower)]
-
-            reached = first_limit(self.limits, step.start, step.end, place)
-            if reached is not None:
-                return f"{reached[1]} is passed at {reached[0]:.6g} s"
         return None
+
+    def _keeps(self, step: Step) -> bool:
+        """Whether all positions of a step are certainly within the limits."""
+        points = _control_points(step)
+        return bool((points <= self.upper).all() and (points >= self.lower).all())
 
 
 def _control_points(step: Step) -> Array:
