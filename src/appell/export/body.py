@@ -40,7 +40,7 @@ def literal(real: Real, x: float) -> str:
     return f"{head}p{power}{'f' if real.bits == 32 else ''}"
 
 
-class Lines(Writer):
+class CLines(Writer):
     """Writes the lines of a function; ``values`` counts its variables."""
 
     table = TABLE
@@ -75,7 +75,7 @@ class Lines(Writer):
         return self.declared(f"const {self.types[kind]}", text)
 
 
-class Function(Lines):
+class Function(CLines):
     """The C function of a routine; ``text`` is its source."""
 
     def __init__(self, of: Routine, real: Real) -> None:
@@ -92,11 +92,11 @@ class Function(Lines):
         self.text = "\n".join([*lines, f"    return {_bare(result)};", "}\n"])
 
 
-class FunctionBody(Lines, Emitter):
+class FunctionBody(CLines, Emitter):
     """Writes the functions of a tape; ``text`` is their source."""
 
     def __init__(self, tape: Tape, real: Real, name: str) -> None:
-        Lines.__init__(self, real)
+        CLines.__init__(self, real)
         Emitter.__init__(self, tape, Plan(tape, LENGTH))
         self.name = name
         self.inputs, self.outputs = list(tape.inputs), list(tape.outputs)

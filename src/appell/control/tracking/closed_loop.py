@@ -93,12 +93,12 @@ def track(
     forces = _forces(external, q, v)
     plant = _plant(robot, drive, friction, forces, (formulation, tableau(method)))
     y = plant.begin(q, v)
-    loop = _Loop(robot, law, plan, period, sensors, drive, plant)
+    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant)
     return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None)
 
 
 @dataclass
-class _Loop:
+class _SampledLoop:
     """A run under way, and what is kept of it."""
 
     robot: Dynamics

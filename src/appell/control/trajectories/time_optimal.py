@@ -32,7 +32,7 @@ class Rows(NamedTuple):
     high: Array
 
 
-class Lines(NamedTuple):
+class LineBounds(NamedTuple):
     """u >= lower[0] + lower[1] x, u <= upper[0] + upper[1] x, and x within bounds."""
 
     lower: Array  # (2, rows)
@@ -136,7 +136,7 @@ def _profile(s: Array, rows: Rows, most: Array) -> Array:
     return x
 
 
-def _lines(rows: Rows, k: int, step: float, most: Array) -> Lines:
+def _lines(rows: Rows, k: int, step: float, most: Array) -> LineBounds:
     """The limits at both ends of an interval, solved for u: x is at its beginning, and x + 2 step u
     at its end."""
     a = np.concatenate([rows.a[k], rows.a[k + 1] + 2 * step * rows.b[k + 1]])
@@ -152,7 +152,7 @@ def _lines(rows: Rows, k: int, step: float, most: Array) -> Lines:
         if abs(bk) > 1e-14:
             sides = sorted(((lk - ck) / bk, (hk - ck) / bk))
             least, greatest = max(least, sides[0]), min(greatest, sides[1])
-    return Lines(lower, upper, least, greatest)
+    return LineBounds(lower, upper, least, greatest)
 
 
 def _next(step: float, low: float, high: float) -> tuple[Array, Array]:
@@ -161,7 +161,7 @@ def _next(step: float, low: float, high: float) -> tuple[Array, Array]:
     return np.array([[-low * slope], [slope]]), np.array([[-high * slope], [slope]])
 
 
-def _interval(lines: Lines, following: tuple[Array, Array]) -> tuple[float, float]:
+def _interval(lines: LineBounds, following: tuple[Array, Array]) -> tuple[float, float]:
     """The x for which some u is above all lower lines and below all upper ones: each pair of a
     lower and an upper line bounds x."""
     lower = np.concatenate([lines.lower, following[0]], axis=1)
