@@ -31,6 +31,7 @@ Array = npt.NDArray[np.floating[Any]]
 
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
 _AT_ONCE = 1000  # impacts and changes of mode without any time between them
+_SHORTEST = 1e-9  # s: in a step of this length no wall bends, unless it has an edge
 _PATIENCE = 10  # after so many, a force or speed that rounding makes negative is let pass
 
 
@@ -161,13 +162,19 @@ class Flight:
 
     def _until_event(self, until: float, show: Callable[[float, int], None]) -> LetGo:
         """Integrate to the next event or the end; returns what the event lets go."""
-        o, first = self.options, True
-        y, longest = np.concatenate([self.q, self.v]), self._longest()
-        stepper = steps(
-            o.method, self._rate(), self.t, y, until, rtol=o.rtol, atol=o.atol, max_step=longest
-        )
+        first, longest = True, self._longest()
+        stepper = self._steps(until, longest)
         while self.t < until:
-            piece = self._step(stepper)
+            piece = self._step(stepper, longest)
+            if len(self.modes.closed) and Gaps(self.contacts, piece).astray(self.modes.closed):
+                longest = (piece.end - piece.start) / 4
+                if longest < _SHORTEST:  # at an edge of its wall the contact strikes it
+                    self._take(piece)
+                    self.closed = True
+                    return LetGo()
+                stepper = self._steps(until, longest)
+                continue
+            longest *= 2
             end, lost = self._event(piece, first)
             if end is not None:
                 piece = piece._replace(end=end)
@@ -192,9 +199,16 @@ class Flight:
                 stepper.put(np.concatenate([self.q, self.v]))
         return LetGo()
 
-    def _step(self, stepper: Stepper | Implicit) -> Piece:
+    def _steps(self, until: float, longest: float) -> Stepper | Implicit:
+        """The integrator, from the present state."""
+        o, y = self.options, np.concatenate([self.q, self.v])
+        return steps(
+            o.method, self._rate(), self.t, y, until, rtol=o.rtol, atol=o.atol, max_step=longest
+        )
+
+    def _step(self, stepper: Stepper | Implicit, longest: float) -> Piece:
         """One step of the integrator."""
-        stepper.max_step = self._longest()
+        stepper.max_step = min(longest, self._longest())
         self.steps += 1
         if self.steps > self.options.max_steps:
             last = self.t - self.pieces[-1].start if self.pieces else 0.0
