@@ -12,7 +12,7 @@ import copy
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -87,9 +87,7 @@ class Sound:
 
     def __init__(self, ready: Setup) -> None:
         self.ready = ready
-        rig = Rig(ready.robot, ready.machine, ready.q0, [], ready.seed)
-        controller = Controller(ready.law, ready.mission, ready.machine, ready.limits)
-        self.pair = Lockstep(rig), controller
+        self.pair = Lockstep(replace(ready, faults=[]).rig()), ready.controller()
         self.tick = 0
         # What does not change is shared.
         shared = (ready.law, ready.mission, ready.machine, ready.limits)

@@ -10,10 +10,10 @@ from math import pi
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.maths.tableau import Tableau
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.bounds import deepest
 from appell.simulation.contacts.contact import Contacts, ContactState
 from appell.simulation.contacts.hold import STILL, Holder, Indices, LetGo, Modes
@@ -26,8 +26,6 @@ from appell.simulation.path import Piece
 from appell.simulation.run import Run, joined, normalised
 from appell.simulation.stepper import Failed, Implicit, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque
-
-Array = npt.NDArray[np.floating[Any]]
 
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
 _AT_ONCE = 1000  # impacts and changes of mode without any time between them
@@ -89,12 +87,8 @@ class Flight:
             self.holder.torque(t, self.q, self.v)
         except BadTorque as problem:
             raise InputError(f"torque(t, q, v): {problem}") from problem
-        m = len(self.contacts)
-        if not m:
-            return
         c = self.holder.at(self.q, self.v)
-        for k in range(m):
-            point, wall = self.contacts.names[k]
+        for k, (point, wall) in enumerate(self.contacts.names):
             if not np.isfinite([c.gap[k], c.rate[k]]).all():
                 raise InputError(
                     f"{point} starts where the gradient of {wall} vanishes; its function must "
@@ -281,13 +275,12 @@ class Flight:
 
     def _touch(self, let_go: LetGo) -> None:
         """Impacts, if there are any now, and what holds afterwards."""
-        if len(self.contacts):
-            for _ in range(_AT_ONCE):
-                if not self._strike():
-                    break
-                let_go, self.closed = LetGo(), True
-            else:
-                raise Stopped(f"impacts at {self.t:.6g} s do not end: {self.impacts[-1]}")
+        for _ in range(_AT_ONCE):
+            if not self._strike():
+                break
+            let_go, self.closed = LetGo(), True
+        else:
+            raise Stopped(f"impacts at {self.t:.6g} s do not end: {self.impacts[-1]}")
         try:
             settled = settle(self.holder, self.t, self.q, self.v, let_go)
         except Paradox:

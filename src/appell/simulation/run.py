@@ -15,7 +15,7 @@ import numpy.typing as npt
 from appell.errors import InputError, quoted, reading
 from appell.model.configuration import unit_quaternion
 from appell.model.units import Units, units_of
-from appell.robots.dynamics import Dynamics
+from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
 from appell.simulation.contacts.impact import Impact, impact_from_json, impact_to_json
 from appell.simulation.path import Piece, evaluate
@@ -25,7 +25,6 @@ from appell.simulation.run_picture import picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[np.floating[Any]]
 
 _FORMAT = 1
 

@@ -15,13 +15,12 @@ from math import inf, nextafter, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.maths.tableau import RK4, Tableau
+from appell.robots.dynamics import Array
 from appell.simulation.path import NODES, Piece
 
-Array = npt.NDArray[np.floating[Any]]
 Rate = Callable[[float, Array], Array]
 
 EXPLICIT = ("DOP853", "RK45", "RK23", "RK4")

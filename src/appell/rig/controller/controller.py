@@ -94,19 +94,13 @@ class Controller:
         age = self.ages.of(tick, reading)
         self._observe(elapsed, reading, age)
         if self.state in (State.HOMING, State.ENABLED):
-            seen = Seen(
-                tick,
-                elapsed,
-                reading,
-                age,
-                self.q if self.observer is None else self.observer.measured,
-                self.v,
-                self.qd,
-                self.tau,
-                self.order,
-                self.phase >= Phase.APPROACH,
-            )
-            wrong = self.safety.check(seen) if self.observer else self._waiting(tick, reading)
+            if self.observer is None:
+                wrong = self._waiting(tick, reading)
+            else:
+                moves = self.observer.measured, self.v, self.qd, self.tau
+                homed = self.phase >= Phase.APPROACH
+                seen = Seen(tick, elapsed, reading, age, *moves, self.order, homed)
+                wrong = self.safety.check(seen)
             if wrong:
                 self.fail(wrong)
         if self.state in (State.HOMING, State.ENABLED):

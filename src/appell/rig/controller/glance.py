@@ -20,17 +20,10 @@ class Glance:
     def __init__(self, safety: Safety) -> None:
         self.safety = safety
         limits, machine = safety.limits, safety.machine
-        each = (
-            safety.lower,
-            safety.upper,
-            safety.fastest,
-            machine.torque,
-            np.asarray(machine.pot_low),
-            machine.code,
-            safety.most_counts,
-            safety.whole + limits.slip,
-        )
-        self.joints = list(zip(*(x.tolist() for x in each), strict=True))
+        bounds = safety.lower, safety.upper, safety.fastest, machine.torque
+        pots = np.asarray(machine.pot_low), machine.code
+        counts = safety.most_counts, safety.whole + limits.slip
+        self.joints = list(zip(*(x.tolist() for x in (*bounds, *pots, *counts)), strict=True))
         self.clean = True  # nothing is being counted
 
     def well(self, seen: Seen, reading: Reading) -> bool:

@@ -144,16 +144,13 @@ class Writer:
 
     def _write(self, data: bytes | bytearray) -> None:
         """All of it, or an error and nothing of it."""
-        done = os.write(self.fd, data)
-        if done == len(data):
-            self.crc = zlib.crc32(data, self.crc)
-            return
+        view, done = memoryview(data), 0
         try:  # a disk may have room for a part; the next call says why not for all
-            while done < len(data):
-                done += os.write(self.fd, data[done:])
+            while done < len(view):
+                done += os.write(self.fd, view[done:])
         except OSError:
-            size = os.fstat(self.fd).st_size
-            os.ftruncate(self.fd, size - done)
+            if done:
+                os.ftruncate(self.fd, os.fstat(self.fd).st_size - done)
             raise
         self.crc = zlib.crc32(data, self.crc)
 

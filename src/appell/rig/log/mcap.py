@@ -30,14 +30,8 @@ def schema(number: int, name: str, text: str) -> bytes:
 
 def channel(number: int, schema: int, topic: str, metadata: Mapping[str, str]) -> bytes:
     pairs = b"".join(_text(k) + _text(v) for k, v in metadata.items())
-    return record(
-        CHANNEL,
-        struct.pack("<HH", number, schema)
-        + _text(topic)
-        + _text("cdr")
-        + struct.pack("<I", len(pairs))
-        + pairs,
-    )
+    head = struct.pack("<HH", number, schema) + _text(topic) + _text("cdr")
+    return record(CHANNEL, head + struct.pack("<I", len(pairs)) + pairs)
 
 
 def message(channel: int, sequence: int, time: int, payload: bytes) -> bytes:

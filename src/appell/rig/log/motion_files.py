@@ -105,12 +105,7 @@ def _read(
 
 
 def write_motion(
-    path: Path | str,
-    t: Array,
-    q: Array,
-    levels: Levels | None = None,
-    *,
-    kinds: Sequence[str] = (),
+    path: Path | str, t: Array, q: Array, levels: Levels | None = None, *, kinds: Sequence[str] = ()
 ) -> None:
     """As read_motion and read_switches read it, of joints of these kinds; never over a file that is
     there."""

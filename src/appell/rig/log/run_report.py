@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 EDGES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)  # us
 
 
+def _column(name: str, doc: str) -> property:
+    """A property of a report: a column of its log."""
+    return property(lambda report: report.log[name], doc=doc)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A run over a rig: its log, its end, and what the simulated machine says of itself."""
@@ -53,27 +58,14 @@ class Report:
 
     @property
     def t(self) -> Array:
+        """s since the first cycle, (cycles,)."""
         return self.log.t
 
-    @property
-    def q(self) -> Array:
-        return self.log["q"]
-
-    @property
-    def v(self) -> Array:
-        return self.log["v"]
-
-    @property
-    def qd(self) -> Array:
-        return self.log["qd"]
-
-    @property
-    def tau(self) -> Array:
-        return self.log["tau"]
-
-    @property
-    def volts(self) -> Array:
-        return self.log["volts"]
+    q = _column("q", "Estimated positions, rad, or m of a joint that slides, (cycles, n).")
+    v = _column("v", "Estimated speeds, rad/s or m/s, (cycles, n).")
+    qd = _column("qd", "Desired positions, rad or m, (cycles, n).")
+    tau = _column("tau", "Torques that the law asked for, N m or N, (cycles, n).")
+    volts = _column("volts", "Volts of the commands, (cycles, n).")
 
     @property
     def error(self) -> Array:

@@ -57,13 +57,8 @@ class ControlLoop:
         faults: Sequence[Fault] = (),
         ask: Callable[[], str | None] | None = None,
     ) -> None:
-        self.controller, self.hardware, self.writer, self.board = (
-            controller,
-            hardware,
-            writer,
-            board,
-        )
-        self.faults, self.ask = list(faults), ask
+        self.controller, self.hardware, self.writer = controller, hardware, writer
+        self.board, self.faults, self.ask = board, list(faults), ask
         self.told: State | None = None
         self.tick = self.cycles = self.busy = 0
         self.full = False  # the log, of the disk

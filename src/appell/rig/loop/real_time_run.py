@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -19,12 +20,12 @@ from appell.errors import AppellError, InputError
 from appell.rig.controller.safety import State
 from appell.rig.log.log_file import message_type, read_log
 from appell.rig.log.run_report import Report
-from appell.rig.loop.channels import Slot, mapped
+from appell.rig.loop.channels import Slot
 from appell.rig.loop.child_process import (
     START,
     ControllerJob,
     PlantJob,
-    board_size,
+    board_in,
     over_channel,
     send_job,
 )
@@ -62,9 +63,8 @@ class Running:
         self.log = ready.log or folder / "log.mcap"
         self.plant: subprocess.Popen[bytes] | None = None
         self.controller: subprocess.Popen[bytes] | None = None
-        n = ready.machine.n
-        self.kind = message_type(n)
-        self.board = Slot(mapped(folder / "board", board_size(n)), 0, self.kind.itemsize)
+        self.kind = message_type(ready.machine.n)
+        self.board = board_in(folder, ready.machine.n)
         self.pulse = Slot(self.board.memory, 0, self.kind.itemsize)
         self.still, self.left = 0.0, _FIRST  # s without a new cycle, and how many there may be
         self.verdict = ""  # why its processes were killed
@@ -81,21 +81,7 @@ class Running:
             self.plant = _process()
             address = _ready(self.plant, told, "the simulated machine")["address"]
             hardware = partial(over_channel, r.channel, address, key, r.machine.n)
-        own = [f for f in r.faults if f.kind in OWN]
-        told = send_job(
-            ControllerJob(
-                self.folder,
-                r.law,
-                r.mission,
-                r.machine,
-                r.limits,
-                hardware,
-                self.log.absolute(),
-                r.metadata,
-                own,
-                r.tool,
-            )
-        )
+        told = send_job(ControllerJob(self.folder, replace(r, log=self.log.absolute()), hardware))
         self.controller = _process()
         _ready(self.controller, told, "the control loop")
         self.begun = True

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.simulation.contacts.contact import Contacts, ContactState
+from appell.robots.dynamics import Array
+from appell.simulation.contacts.contact import Contacts, ContactState, no_contacts
 from appell.simulation.contacts.impact import slides, tangents
 from appell.simulation.mechanics import Mechanics
 
-Array = npt.NDArray[np.floating[Any]]
 Indices = npt.NDArray[np.intp]
 Torque = Callable[[float, Array, Array], Array]
 
@@ -104,6 +104,8 @@ class Holder:
 
     def at(self, q: Array, v: Array) -> ContactState:
         """The contacts at one instant."""
+        if not len(self.contacts):
+            return no_contacts(len(v))
         return self.mechanics.contacts(self.contacts, q, v)
 
     def point(self, c: ContactState, contact: int) -> Array:

@@ -10,15 +10,14 @@ principle, and a complementarity problem takes its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.lemke import lemke
-
-Array = npt.NDArray[np.floating[Any]]
 
 # Contacts give way by this part of what they resist: those that repeat others then share loads as
 # springs would, instead of one of them taking all it can.
@@ -66,7 +65,8 @@ def least(U: Array, h: Array) -> tuple[Array, Array]:
     if distance < 1e-9:
         raise Contradiction
     active = u > 0
-    x = _meeting(unit[:, active], wanted[active])
+    # The shortest x that meets the active demands exactly.
+    x = np.linalg.lstsq(unit[:, active].T, wanted[active], rcond=1e-12)[0]
     spare = unit.T @ x - wanted
     if spare.min() < -1e-9:  # the active set is not exact; nnls itself is close
         x = unit @ u / (1 - wanted @ u)
@@ -76,11 +76,6 @@ def least(U: Array, h: Array) -> tuple[Array, Array]:
         shared = np.zeros(m)
         shared[active] = np.linalg.lstsq(unit[:, active], x, rcond=None)[0]
     return x * size, np.maximum(shared, 0) * size / lengths
-
-
-def _meeting(U: Array, h: Array) -> Array:
-    """The shortest x with U^T x = h."""
-    return np.linalg.lstsq(U.T, h, rcond=1e-12)[0]
 
 
 def _shared(U: Array, x: Array, tight: npt.NDArray[np.bool_]) -> Array | None:
