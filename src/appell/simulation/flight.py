@@ -38,8 +38,10 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    restitution: Array  # of each contact
-    mu: Array
+    """What a simulation was asked for: see :func:`appell.simulate`."""
+
+    restitution: float  # of walls that have none of their own
+    mu: float
     law: str
     gap: float
     friction: bool
@@ -64,10 +66,12 @@ class Flight:
         before: Run | None,
     ) -> None:
         self.mechanics, self.contacts, self.law, self.options = mechanics, contacts, torque, options
+        self.restitution = contacts.per_contact(lambda wall: wall.restitution, options.restitution)
+        self.mu = contacts.per_contact(lambda wall: wall.mu, options.mu)
         self.torque = Segmented(torque) if options.breakpoints else torque
         self.nq, self.angles = mechanics.nq, mechanics.angles
         o = options
-        self.holder = Holder(mechanics, contacts, self.torque, o.mu, o.friction, o.atol)
+        self.holder = Holder(mechanics, contacts, self.torque, self.mu, o.friction, o.atol)
         self.before = before
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, all speeds, reactions
@@ -308,7 +312,7 @@ class Flight:
         for k in taking:
             if self.contacts.implicit[k] and flat(c.normal[k]):
                 raise Degenerate(int(k), self.t)
-        e = np.where(rebounds, self.options.restitution[taking], 0.0)
+        e = np.where(rebounds, self.restitution[taking], 0.0)
         self._change(c, taking, e, self.v)
         return True
 
@@ -327,7 +331,7 @@ class Flight:
     def _change(self, c: ContactState, taking: Indices, e: Array, v: Array) -> None:
         """Speeds v changed by an impact of some contacts, with its record."""
         M = self.mechanics.mass_matrix(self.q)
-        done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)
+        done = jump(self.contacts, c, taking, M, v, e, self.mu[taking], self.options.law)
         impact = recorded(self.contacts, c, taking, self.t, self.v, done)
         audit(impact, float(0.5 * self.v @ M @ self.v), self.options.law)
         self.impacts.append(impact)

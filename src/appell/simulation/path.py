@@ -1,4 +1,4 @@
-"""The motion between impacts, as polynomials: one a step of the integrator.
+"""The motion between impacts, as polynomials: one per step of the integrator.
 
 An integrator's own interpolant is a polynomial of degree seven or less in time, so its values at
 eight Chebyshev points are the whole of it.

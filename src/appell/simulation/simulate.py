@@ -120,10 +120,9 @@ def simulate(
     mechanics = mechanics_of(robot, formulation, float(singular))
     contacts = find_contacts(robot.model, walls, points, stops)
     options = Options(
-        restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
-        mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),
-        law=law, gap=float(gap), friction=bool(friction), method=method, rtol=float(rtol),
-        atol=float(atol), max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
+        restitution=float(restitution), mu=float(mu), law=law, gap=float(gap),
+        friction=bool(friction), method=method, rtol=float(rtol), atol=float(atol),
+        max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
         breakpoints=breakpoints_of(torque, breakpoints),
     )  # fmt: skip
     if mechanics.restores and method == "BDF":
@@ -148,10 +147,9 @@ def simulate(
         interrupted()
         stopped = f"interrupted at {flight.t:.6g} s; run.resume(until=...) goes on"
     settings = {
-        "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,
-        "points": points, "stops": stops, "friction": friction, "method": method,
-        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress, **positive,
-        "max_step": max_step, "breakpoints": breakpoints, "formulation": mechanics.formulation,
+        **vars(options), "torque": torque, "walls": walls, "points": points, "stops": stops,
+        "progress": progress, "singular": singular, "max_step": max_step,
+        "breakpoints": breakpoints, "formulation": mechanics.formulation,
     }  # fmt: skip
     return flight.run(stopped, settings)
 

@@ -60,15 +60,11 @@ def torque_law(given: Any, nv: int) -> Torque:
             tau = given(t, q.copy(), v.copy())  # a law may write to what it is given
         except Exception as problem:
             raise BadTorque(f"the torque law raised {problem!r} at {t:.6g} s") from problem
-        if (
-            type(tau) is np.ndarray
-            and tau.dtype == np.float64
-            and tau.shape == (nv,)
-            and np.isfinite(tau.sum())
-        ):
+        usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == (nv,)
+        if usual and np.isfinite(tau.sum()):
             return tau
         try:
-            return vector(f"the torque law at {t:.6g} s", tau, nv)
+            return vector(f"the torque law at {t:.6g} s: tau", tau, nv)
         except InputError as problem:
             raise BadTorque(str(problem)) from None
 

@@ -64,7 +64,6 @@ class Controller:
                 raise InputError(
                     f"the law is for {each.robot.nv} joints; '{machine.name}' has {machine.n}."
                 )
-        n = machine.n
         self.law, self.mission, self.machine, self.tool = homing_law(law), mission, machine, tool
         self.safety = Safety(machine, limits)
         self.state, self.phase, self.reason = State.HOMING, Phase.LOOK, ""
@@ -77,13 +76,10 @@ class Controller:
         self.began = 0  # the tick of the phase
         self.ages = _Ages()
         self.own = self.law.initial
-        self.q: Array = np.zeros(n)
-        self.v: Array = self.q
-        self.qd: Array = self.q
-        self.vd: Array = self.q
-        self.ad: Array = self.q
-        self.tau: Array = self.q
-        self.volts: Array = self.q
+        zero: Array = np.zeros(machine.n)
+        self.q, self.v = zero, zero
+        self.qd, self.vd, self.ad = zero, zero, zero
+        self.tau, self.volts = zero, zero
         self.order = 0
         self.switched = 0  # bits of the outputs that the mission has on
         self.stale = False  # whether the machine remembers another controller

@@ -1,4 +1,4 @@
-"""The log of a run: a record a cycle, an MCAP file that survives a kill.
+"""The log of a run: one record per cycle, in an MCAP file that survives a kill.
 
 Each cycle is one message, and one write to the system: what was written is there, whatever becomes
 of the process. A machine that loses its power loses what the system had not yet put on the disk.

@@ -12,6 +12,7 @@ import numpy as np
 from appell.control.trajectories.joint_space import spline
 from appell.control.trajectories.trajectory import Trajectory
 from appell.errors import InputError, quoted, reading
+from appell.given import number
 from appell.model.model import KINDS
 from appell.model.units import units_of
 from appell.rig.machine.outputs import OUTPUTS, Switch, switches_of
@@ -70,8 +71,7 @@ def _read(
 ) -> tuple[Array, Array, Levels]:
     """Times from 0 on, positions, and the levels of the outputs that the file has."""
     n = len(kinds)
-    if not 0 < speed < np.inf:
-        raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
+    number("speed", speed)
     path = Path(path)
     with reading(path):
         if path.suffix == ".npz":

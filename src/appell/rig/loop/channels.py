@@ -17,15 +17,8 @@ from select import select
 from typing import Protocol
 
 from appell.rig.loop.seal import Seal
-from appell.rig.machine.protocol import (
-    Command,
-    Reading,
-    command_bytes,
-    command_size,
-    reading_of,
-    reading_size,
-    safe,
-)
+from appell.rig.machine import protocol
+from appell.rig.machine.protocol import Command, Reading
 
 _POLL = 50e-6  # s between two looks at shared memory
 _HEAD = struct.Struct("<QI")  # sequence number, odd while a record is being written; its size
@@ -116,10 +109,10 @@ class SharedMemory:
     """A file in memory: a slot for readings, a ring for commands."""
 
     def __init__(self, path: Path | str, n: int, *, machine: bool = False) -> None:
-        up, down = Slot.size(reading_size(n)), Ring.size(command_size(n), _KEPT)
+        up, down = Slot.size(protocol.reading_size(n)), Ring.size(protocol.command_size(n), _KEPT)
         self.memory = mapped(path, up + down)
-        readings = Slot(self.memory, 0, reading_size(n))
-        commands = Ring(self.memory, up, command_size(n), _KEPT)
+        readings = Slot(self.memory, 0, protocol.reading_size(n))
+        commands = Ring(self.memory, up, protocol.command_size(n), _KEPT)
         self.out: Slot | Ring = readings if machine else commands
         self.into = commands.read if machine else readings.read_all
 
@@ -206,11 +199,11 @@ class Remote:
 
     def read(self, timeout: float = 0.0) -> Reading | None:
         if not self.last:  # so that the machine knows whom to answer
-            self.channel.send(command_bytes(safe(0, 0, self.n)))
+            self.channel.send(protocol.command_bytes(protocol.safe(0, 0, self.n)))
         came = self.channel.receive(timeout)
         if not came:
             return None
-        reading = reading_of(came[-1], self.n)
+        reading = protocol.reading_of(came[-1], self.n)
         if reading is None or reading.cycle <= self.last:
             self.refused += 1
             return None
@@ -218,7 +211,7 @@ class Remote:
         return reading
 
     def write(self, command: Command) -> None:
-        self.channel.send(command_bytes(command))
+        self.channel.send(protocol.command_bytes(command))
 
     def close(self) -> None:
         self.channel.close()

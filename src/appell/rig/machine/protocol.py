@@ -1,4 +1,4 @@
-"""The hardware interface: a reading and a command a cycle, and what a driver has to do.
+"""The hardware interface: one reading and one command per cycle, and what a driver has to do.
 
 Both are records of a fixed layout, little-endian, that ends with the CRC-32 of all before it. They
 are the same over every channel. A record that is damaged, cut, of another version or of another
@@ -52,7 +52,7 @@ class Reading(NamedTuple):
     time: int  # ns, of the machine's own clock
     echo: int  # the cycle of the last command that it heard
     status: int  # Status
-    hot: int  # a bit a joint whose motor is too hot
+    hot: int  # one bit per joint, set where its motor is too hot
     counts: Whole  # of the encoders, since power-up
     latch: Whole  # the counts at the last index pulse
     pulses: Whole  # how many index pulses there were, modulo 2^16

@@ -14,7 +14,7 @@ from appell.robots.robot import Array
 NOISE = 0.7  # codes, root mean square, of a potentiometer that is well
 LINEARITY = 3.0  # codes by which it is not quite linear: 0.07 % of its range, assumed
 HOT, AMBIENT = 130.0, 25.0  # degrees Celsius
-WARMING, THERMAL = 0.8, 600.0  # K a W of the motor's losses, and s: assumed
+WARMING, THERMAL = 0.8, 600.0  # K/W of the motor's losses, and s: assumed
 _OFTEN = 16  # cycles between two looks at temperatures
 _MANY = 256  # cycles whose noise is drawn at once
 

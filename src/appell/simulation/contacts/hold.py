@@ -11,7 +11,7 @@ force. Which contacts hold is found by :mod:`appell.simulation.contacts.settle` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
@@ -24,9 +24,9 @@ from appell.robots.dynamics import Array
 from appell.simulation.contacts.contact import Contacts, ContactState, no_contacts
 from appell.simulation.contacts.impact import slides, tangents
 from appell.simulation.mechanics import Mechanics
+from appell.simulation.torques import Torque
 
 Indices = npt.NDArray[np.intp]
-Torque = Callable[[float, Array, Array], Array]
 
 # Baumgarte's terms, 1/s: what integration adds to a gap that should stay decays at this rate.
 _PULL = 5.0

@@ -130,8 +130,8 @@ def _by_lemke(
     W: Array, w: Array, normals: Sequence[int], units: Sequence[CoulombFriction], low: Array
 ) -> Array:
     """A solution with friction along some directions only."""
-    to_p = [np.eye(len(w))[:, k] for k in normals]  # what each unknown adds to p
-    given = low.copy()
+    normal = np.eye(len(w))[:, list(normals)]
+    to_p, given = normal.copy(), low.copy()  # what each normal adds to p, and p without them
     resting = [u for u in units if u.sliding is None]
     for u in units:
         if u.sliding is None:
@@ -139,18 +139,13 @@ def _by_lemke(
         rows = list(u.rows)
         given[rows] = -_bound(low, u) * u.sliding
         if u.normal is not None:
-            to_p[list(normals).index(u.normal)][rows] = -u.mu * u.sliding
-    directions = []
-    for u in resting:
-        for d in _DIRECTIONS[len(u.rows)]:
-            column = np.zeros(len(w))
-            column[list(u.rows)] = d
-            directions.append((u, column))
+            to_p[rows, list(normals).index(u.normal)] = -u.mu * u.sliding
+    directions = [(u, d) for u in resting for d in _DIRECTIONS[len(u.rows)]]
     n, m, r = len(normals), len(directions), len(resting)
-    B = np.column_stack([*to_p, *(c for _, c in directions)]) if n + m else np.zeros((len(w), 0))
-    rows_of = np.column_stack(
-        [*(np.eye(len(w))[:, k] for k in normals), *(c for _, c in directions)]
-    )
+    along = np.zeros((len(w), m))
+    for j, (u, d) in enumerate(directions):
+        along[list(u.rows), j] = d
+    B, rows_of = np.hstack([to_p, along]), np.hstack([normal, along])
     M = np.zeros((n + m + r, n + m + r))
     q = np.zeros(n + m + r)
     M[: n + m, : n + m] = rows_of.T @ W @ B
