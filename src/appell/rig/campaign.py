@@ -94,6 +94,7 @@ class Sound:
         self.shared = {id(x): x for x in shared}
 
     def to(self, tick: int) -> None:
+        """Go on to a cycle."""
         hardware, controller = self.pair
         while self.tick < tick:
             self.tick += 1
@@ -109,6 +110,7 @@ class Sound:
         return self.tick
 
     def twin(self) -> tuple[Lockstep, Controller]:
+        """A copy of machine and controller, to be given a fault."""
         return copy.deepcopy(self.pair, dict(self.shared))
 
 
@@ -261,6 +263,7 @@ _DUE: dict[str, Callable[[_Case], int | None]] = {
 
 
 def outcome_line(outcome: Outcome) -> str:
+    """An outcome as a line of JSON."""
     return json.dumps(asdict(outcome))
 
 

@@ -81,6 +81,7 @@ class Lesson:
         self.marked = list[int]()  # the bits at each mark
 
     def hear(self, line: str, q: Array) -> None:
+        """Do what a line says, the joints being at q."""
         words = line.split()
         if not words:
             return

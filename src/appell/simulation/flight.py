@@ -366,6 +366,7 @@ class Flight:
         self.rows.append((self.t, self.q, speeds, reactions))
 
     def degenerate(self, problem: Degenerate) -> str:
+        """Why a run stops where a wall has no slope."""
         point, wall = self.contacts.names[problem.contact]
         return (
             f"at {problem.time:.6g} s {point} meets {wall} where its gradient vanishes; its "

@@ -28,6 +28,7 @@ class Piece(NamedTuple):
 
     @property
     def times(self) -> Array:
+        """The times of the nodes."""
         return self.start + (self.full - self.start) * NODES
 
     def __call__(self, t: float) -> Array:

@@ -271,6 +271,7 @@ class Implicit:
         self.t, self.y, self.max_step = t, y, max_step
 
     def step(self) -> None:
+        """Take one step; raise Failed if none is good enough."""
         self.solver.max_step = self.max_step
         problem = self.solver.step()
         if self.solver.status == "failed":
@@ -278,12 +279,14 @@ class Implicit:
         self.t, self.y = float(self.solver.t), self.solver.y
 
     def put(self, y: Array) -> None:
+        """Go on from a corrected state."""
         self.y, left = y, self.solver.t_bound - self.t
         if left > 0:
             first = min(self.solver.step_size, left)
             self.solver = self.begin(self.t, y, max_step=self.max_step, first_step=first)
 
     def piece(self) -> Piece:
+        """The last step as a polynomial."""
         start, full = self.solver.t_old, self.solver.t
         y = self.solver.dense_output()(start + (full - start) * NODES).T.copy()
         y[-1] = self.y

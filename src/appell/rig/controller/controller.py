@@ -119,6 +119,7 @@ class Controller:
 
     @property
     def ended(self) -> bool:
+        """Whether nothing more will move."""
         return self.state in (State.FAULT, State.STOP)
 
     # What a cycle does

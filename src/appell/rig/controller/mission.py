@@ -113,9 +113,11 @@ class Follow:
 
     @property
     def start(self) -> Array:
+        """Where the trajectory begins."""
         return self.q[0]
 
     def at(self, k: int, q: Array) -> Reference | None:
+        """The reference k cycles after the start; None at the end."""
         if k > self.cycles:
             return None
         if k >= self.moving:
@@ -137,12 +139,15 @@ class Yield:
 
     @property
     def start(self) -> None:
+        """None: it begins wherever the arm is."""
         return None
 
     def end(self) -> None:
+        """End it in the next cycle."""
         self.ended = True
 
     def at(self, k: int, q: Array) -> Reference | None:
+        """The reference: where the arm is, at rest."""
         return None if self.ended else (q, self.still, self.still)
 
     def bits(self, k: int) -> int:
@@ -160,6 +165,7 @@ class Approach:
         self.period = machine.period
 
     def at(self, k: int) -> Reference | None:
+        """The reference k cycles after the start; None at the end."""
         x = k * self.period / self.T
         if x >= 1:
             return None

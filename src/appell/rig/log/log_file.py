@@ -64,6 +64,7 @@ def fields(n: int) -> list[tuple[str, str, str, int]]:
 
 @lru_cache
 def payload_type(n: int) -> np.dtype[np.void]:
+    """NumPy's type of the numbers of a cycle."""
     return np.dtype([(name, kind, (many,) if many else ()) for name, kind, _, many in fields(n)])
 
 
@@ -93,6 +94,7 @@ def layout(n: int) -> struct.Struct:
 
 
 def schema_text(n: int) -> str:
+    """The fields of a cycle as the text of a ROS message."""
     return "".join(
         f"{ros}{f'[{many}]' if many else ''} {name}\n" for name, _, ros, many in fields(n)
     )
@@ -137,6 +139,7 @@ class Writer:
         self.written += 1
 
     def event(self, time: int, cycle: int, state: State, reason: str) -> None:
+        """Write a change of state."""
         text = reason.encode() + b"\0"
         payload = struct.pack("<QB3xI", cycle, state, len(text)) + text
         self._write(mcap.message(_EVENTS, self.events, time, payload))
@@ -155,6 +158,7 @@ class Writer:
         self.crc = zlib.crc32(data, self.crc)
 
     def close(self, clean: bool = True) -> None:
+        """Close the file; a ``clean`` one has its end and its checksum."""
         if self.fd < 0:
             return
         try:

@@ -111,6 +111,7 @@ class Report:
 
     @property
     def cycles(self) -> int:
+        """How many cycles the log holds."""
         return len(self.log)
 
     @property
@@ -144,6 +145,7 @@ class Report:
 
     @property
     def missed_readings(self) -> int:
+        """How many cycles had no reading."""
         return int((self.log["reading"] == 0).sum())
 
     def histogram(self) -> list[tuple[str, int]]:

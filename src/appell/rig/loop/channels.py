@@ -29,12 +29,14 @@ _KEPT = 1024  # commands
 class Channel(Protocol):
     """One end of it."""
 
-    def send(self, data: bytes) -> None: ...
+    def send(self, data: bytes) -> None:
+        """Send a record; it may be lost."""
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
         """What came since the last time, the newest last; it may have been kept alone."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Leave the channel."""
 
 
 class Slot:
@@ -46,9 +48,11 @@ class Slot:
 
     @staticmethod
     def size(room: int) -> int:
+        """The bytes of a slot for records of so many."""
         return (_HEAD.size + room + 63) // 64 * 64
 
     def write(self, data: bytes | bytearray) -> None:
+        """Put a record in place of the last one."""
         start = self.at + _HEAD.size
         _HEAD.pack_into(self.memory, self.at, self.sequence + 1, len(data))
         self.memory[start : start + len(data)] = data
@@ -68,6 +72,7 @@ class Slot:
         return bytes(data)
 
     def read_all(self) -> list[bytes]:
+        """What is new, as a list."""
         data = self.read()
         return [] if data is None else [data]
 
@@ -85,14 +90,17 @@ class Ring:
 
     @staticmethod
     def size(room: int, slots: int) -> int:
+        """The bytes of a ring."""
         return _WRITTEN.size + slots * Slot.size(room)
 
     @property
     def written(self) -> int:
+        """How many records there were."""
         count: int = _WRITTEN.unpack_from(self.memory, self.at)[0]
         return count
 
     def write(self, data: bytes) -> None:
+        """Add a record."""
         written = self.written
         self.slots[written % len(self.slots)].write(data)
         _WRITTEN.pack_into(self.memory, self.at, written + 1)
@@ -117,9 +125,11 @@ class SharedMemory:
         self.into = commands.read if machine else readings.read_all
 
     def send(self, data: bytes) -> None:
+        """Write a record."""
         self.out.write(data)
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
+        """What came since the last time, within so many s."""
         until = time.monotonic() + timeout
         while True:
             came = self.into()
@@ -128,6 +138,7 @@ class SharedMemory:
             time.sleep(_POLL)
 
     def close(self) -> None:
+        """Leave the memory."""
         self.memory.close()
 
 
@@ -148,9 +159,11 @@ class Udp:
 
     @property
     def address(self) -> tuple[str, int]:
+        """The address of this end."""
         return self.socket.getsockname()
 
     def send(self, data: bytes) -> None:
+        """Send a record, sealed; nothing before the other end is known."""
         if not self.connected:
             return
         with suppress(ConnectionRefusedError, BlockingIOError):
@@ -158,6 +171,7 @@ class Udp:
             self.socket.send(self.seal.close(data))
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
+        """What came since the last time, within so many s."""
         until = time.monotonic() + timeout
         while True:
             came = self._drain()
@@ -185,6 +199,7 @@ class Udp:
         return came
 
     def close(self) -> None:
+        """Close the socket."""
         self.socket.close()
 
 
@@ -198,6 +213,7 @@ class Remote:
         self.refused = 0  # records that were damaged or out of order
 
     def read(self, timeout: float = 0.0) -> Reading | None:
+        """The newest reading; None where none came, or it is old or damaged."""
         if not self.last:  # so that the machine knows whom to answer
             self.channel.send(protocol.command_bytes(protocol.safe(0, 0, self.n)))
         came = self.channel.receive(timeout)
@@ -211,9 +227,11 @@ class Remote:
         return reading
 
     def write(self, command: Command) -> None:
+        """Send a command."""
         self.channel.send(protocol.command_bytes(command))
 
     def close(self) -> None:
+        """Leave the channel."""
         self.channel.close()
 
 

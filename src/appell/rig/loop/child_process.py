@@ -56,6 +56,7 @@ class PlantJob:
     seed: int
 
     def run(self, ready: Ready) -> None:
+        """Be the machine until the run is over."""
         rig = Rig(self.robot, self.machine, self.q0, self.faults, self.seed)
         rig.arm.settle(rig.volts, rig.arm.brake)  # compiled before it has to be quick
         channel: Channel
@@ -117,6 +118,7 @@ def over_channel(channel: str, address: Any, key: bytes, n: int) -> Remote:
 
 
 def send_job(job: PlantJob | ControllerJob) -> bytes:
+    """The bytes that tell a process what to be."""
     try:
         data = pickle.dumps(job)
     except Exception as problem:  # what a user's own class may raise
@@ -193,6 +195,7 @@ def _part() -> Any:
 
 
 def main() -> None:
+    """Do the job that standard input tells."""
     signal.alarm(ceil(START + _HANGS))
     ready = _to_parent()
     try:

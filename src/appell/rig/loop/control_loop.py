@@ -87,6 +87,7 @@ class ControlLoop:
             return True
 
     def begin(self, clock: Clock | None = None) -> None:
+        """Get ready for the first cycle."""
         self.timed, self.clock = clock is not None, clock or NoClock()
         self.zero = time.time_ns() - time.monotonic_ns() if clock else 0
         self.left, self.stands = TAIL + self.controller.machine.watchdog, False

@@ -71,6 +71,7 @@ class Running:
         self.begun = False  # whether they listen
 
     def begin(self) -> None:
+        """Start the processes, and wait until they are ready."""
         r = self.ready
         hardware = r.hardware
         if hardware is None:
@@ -98,6 +99,7 @@ class Running:
         self.tell_plant(fault_line(fault))
 
     def tell_plant(self, line: bytes) -> None:
+        """Send a line to the simulated machine."""
         if self.plant is None:
             raise InputError("the machine is not simulated; it takes no faults.")
         _tell(self.plant, line)
@@ -114,6 +116,7 @@ class Running:
 
     @property
     def over(self) -> bool:
+        """Whether the loop has ended."""
         return self.controller is None or self.controller.poll() is not None
 
     def wait(self, watch: Callable[[Running], None] | None = None) -> Report:
@@ -159,6 +162,7 @@ class Running:
     # After it
 
     def report(self) -> Report:
+        """What came of the run, when its loop has ended."""
         controller = self.controller
         assert controller is not None
         controller.wait()

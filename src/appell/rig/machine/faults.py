@@ -63,6 +63,7 @@ class Fault:
             )
 
     def at(self, cycle: int) -> bool:
+        """Whether the fault is there in a cycle."""
         return self.cycle <= cycle < self.cycle + self.duration
 
 
@@ -124,6 +125,7 @@ def _joint(value: str, joints: Sequence[str]) -> int:
 
 
 def active(faults: list[Fault], kind: Kind, cycle: int) -> list[Fault]:
+    """The faults of a kind that are there in a cycle."""
     return [f for f in faults if f.kind == kind and f.at(cycle)]
 
 
@@ -138,6 +140,7 @@ def refuse_simulated(faults: Sequence[Fault], own: Sequence[str]) -> None:
 
 
 def refuse_joints(faults: Sequence[Fault], n: int) -> None:
+    """Refuse faults of joints that the machine does not have."""
     for fault in faults:
         if fault.joint >= n:
             raise InputError(f"{fault}: there are joints 0 to {n - 1}.")

@@ -21,6 +21,7 @@ class Lockstep:
         self.sent: bytes | None = None
 
     def read(self, timeout: float = 0.0) -> Reading | None:
+        """The reading after the next cycle; None where it is lost."""
         rig = self.rig
         if active(rig.faults, "dead plant", rig.cycle + 1):
             rig.cycle += 1
@@ -35,8 +36,10 @@ class Lockstep:
         return next((r for r in reversed(came) if r is not None), None)
 
     def write(self, command: Command) -> None:
+        """Send a command for the next cycle."""
         if not active(self.rig.faults, "dead controller", self.rig.cycle):
             self.sent = protocol.command_bytes(command)
 
     def close(self) -> None:
+        """Forget a command that was not yet heard."""
         self.sent = None

@@ -109,6 +109,7 @@ def connected(make: Callable[[], Hardware]) -> Hardware:
 
 
 def zero_volts(n: int) -> Whole:
+    """Codes of the outputs' converter for 0 V."""
     return np.full(n, 2048, dtype=np.int64)
 
 
@@ -121,14 +122,17 @@ def safe(cycle: int, time: int, n: int) -> Command:
 
 
 def reading_size(n: int) -> int:
+    """The bytes of a reading of n joints."""
     return _READING.size + 12 * n + _CRC.size
 
 
 def command_size(n: int) -> int:
+    """The bytes of a command to n joints."""
     return _COMMAND.size + 2 * n + _CRC.size
 
 
 def reading_bytes(r: Reading) -> bytes:
+    """A reading as a record."""
     head = _READING.pack(
         _MAGIC_READING, VERSION, len(r.counts), r.status, r.hot, r.cycle, r.time, r.echo
     )
@@ -138,6 +142,7 @@ def reading_bytes(r: Reading) -> bytes:
 
 
 def command_bytes(c: Command) -> bytes:
+    """A command as a record."""
     head = _COMMAND.pack(_MAGIC_COMMAND, VERSION, len(c.codes), c.order, 0, c.cycle, c.time)
     body = head + c.codes.astype("<u2").tobytes()
     return body + _CRC.pack(crc32(body))

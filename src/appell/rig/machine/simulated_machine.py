@@ -64,6 +64,7 @@ class Rig:
         return self.measure()
 
     def obey(self, command: Command | None) -> None:
+        """Follow a command, or none; after too many cycles without one, stop."""
         again = command is not None and command.order & (Order.RESET | Order.ENABLE) == Order.RESET
         if again:
             self.status &= ~Status.WATCHDOG

@@ -39,6 +39,7 @@ class Encoders:
         return np.floor(q * self.per_rad - self.zero)
 
     def see(self, q: Array, cycle: int, faults: list[Fault]) -> None:
+        """Count on to where the joints are."""
         true, revolution = self._at(q)
         counts = (true.astype(np.int64) + self.offset).astype(np.int32)  # they may run over
         stuck = list[int]()
@@ -77,6 +78,7 @@ class Potentiometers:
         self.noise: Iterator[Array] = iter(())
 
     def see(self, q: Array, cycle: int, faults: list[Fault]) -> Any:
+        """The codes for where the joints are."""
         noise = next(self.noise, None)
         if noise is None:
             self.noise = iter(NOISE * self.random.standard_normal((_MANY, len(q))))
@@ -99,6 +101,7 @@ class Switches:
         self.hot = 0
 
     def see(self, current: Array, cycle: int, faults: list[Fault]) -> int:
+        """The bits of the motors that are too hot."""
         if cycle % _OFTEN == 0:
             rise = WARMING * current**2 * self.resistance - (self.temperature - AMBIENT)
             self.temperature = self.temperature + self.share * rise

@@ -64,6 +64,7 @@ class Along:
         return _COEFFICIENTS @ self.piece.y[:, : self.nq]
 
     def time(self, x: Any) -> Any:
+        """The time at a place x of the step."""
         return self.piece.start + (x + 1) * self.half
 
     def bounds(self, m: Array, w: Array) -> Bounds:

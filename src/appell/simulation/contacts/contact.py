@@ -63,6 +63,7 @@ class Geometry:
 
     @property
     def pairs(self) -> int:
+        """How many contacts are of a point with a wall."""
         return len(self.points) * len(self.surfaces)
 
     def __len__(self) -> int:
@@ -123,6 +124,7 @@ class Contacts:
 
     @cached_property
     def geometry(self) -> Geometry:
+        """What the contacts are recorded from."""
         surfaces = tuple(surface(wall).serialize() for wall in self.walls)
         return Geometry(self.model, self.points, surfaces, self.stops)
 
@@ -147,6 +149,7 @@ class Contacts:
 
     @cached_property
     def any_foreign(self) -> bool:
+        """Whether any wall has no known bound."""
         return bool(self.foreign.any())
 
     @cached_property
@@ -154,6 +157,7 @@ class Contacts:
         return _compiled(_contacts, self.geometry)
 
     def at(self, q: Array, v: Array) -> ContactState:
+        """All contacts at one instant."""
         gap, rate, J, drift, normal, P, turning = self._full(q, v)
         P, turning = P.reshape(-1, 3, self.model.nv), turning.reshape(-1, 3)
         return ContactState(gap, rate, J, drift, normal, P, turning)

@@ -125,6 +125,7 @@ class Holder:
         return rate[: len(q)], rate[len(q) :]
 
     def forces(self, t: float, q: Array, v: Array, modes: Modes) -> ContactForces:
+        """The motion while the modes last, and the forces of what holds."""
         dq, a = self.free(t, q, v, modes.turning)
         if modes.simple:
             return ContactForces(dq, a, np.empty(0), np.empty((0, 2)), np.empty(0))
@@ -271,5 +272,6 @@ def _direction(normal: Array, velocity: Array, d: Array) -> Array:
 
 
 def unit(x: Array) -> Array:
+    """A vector of length one along x; zero stays zero."""
     size = sqrt(x @ x)
     return x / size if size > 0 else x

@@ -201,6 +201,7 @@ def audit(impact: Impact, kinetic: float, law: str) -> None:
 
 
 def impact_to_json(impact: Impact) -> dict[str, Any]:
+    """An impact as what JSON can hold."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in vars(impact).items()
@@ -208,6 +209,7 @@ def impact_to_json(impact: Impact) -> dict[str, Any]:
 
 
 def impact_from_json(data: dict[str, Any]) -> Impact:
+    """The impact that impact_to_json wrote."""
     arrays = ("impulses", "velocity_jumps", "angles", "friction")
     kinds: dict[str, Any] = dict.fromkeys(arrays, np.array) | {"points": tuple, "walls": tuple}
     return Impact(**{name: kinds.get(name, float)(value) for name, value in data.items()})
