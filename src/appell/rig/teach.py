@@ -25,7 +25,6 @@ from appell.rig.machine.machine import Machine
 from appell.rig.machine.outputs import ALL, bits_of, levels_of, names_in
 from appell.rig.machine.protocol import Whole
 from appell.rig.machine.simulated_machine import Rig
-from appell.rig.signals import reason_of
 from appell.rig.start import in_lockstep
 from appell.robots.dynamics import Array, Dynamics
 
@@ -112,24 +111,10 @@ def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[R
     def drive(loop: ControlLoop, rig: Rig | None) -> Result:
         assert rig is not None
         loop.begin()
-        heard = lines
-        while not _taught(loop, rig, lesson, heard, tell):
-            heard = ()  # after an interrupt nothing more is heard
+        loop.interruptible(lambda: _teach(loop, rig, lesson, lines, tell))
         return loop.end()
 
     return in_lockstep(ready, drive), lesson
-
-
-def _taught(loop: ControlLoop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> bool:
-    """Whether it went on to its end; an interrupt makes the next cycles the last."""
-    try:
-        _teach(loop, rig, lesson, lines, tell)
-    except KeyboardInterrupt as asked:
-        if loop.controller.ended:
-            raise
-        loop.controller.stop(reason_of(asked))
-        return False
-    return True
 
 
 def _teach(loop: ControlLoop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> None:
@@ -150,8 +135,7 @@ def _teach(loop: ControlLoop, rig: Rig, lesson: Lesson, lines: Iterable[str], te
             if not loop.step():
                 break
     cast("Yield", controller.mission).end()
-    while loop.step():
-        pass
+    loop.finish()
 
 
 def teach_live(running: Running, lesson: Lesson, heard: Callable[[], str | None]) -> None:

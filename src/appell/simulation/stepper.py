@@ -66,6 +66,7 @@ def _of_scipy(name: str) -> Tableau:
 
     known: Any = getattr(scipy.integrate, name)
     eighth = name == "DOP853"
+    powers: Any = None if eighth else np.arange(1, known.P.shape[1] + 1)
     return Tableau(
         name,
         c=known.C[1:].tolist(),
@@ -75,12 +76,8 @@ def _of_scipy(name: str) -> Tableau:
         order=known.error_estimator_order,
         more_c=known.C_EXTRA.tolist() if eighth else (),
         more_a=[x[:k].tolist() for k, x in enumerate(known.A_EXTRA, 13)] if eighth else (),
-        dense=_dense_of_order_seven(known) if eighth else lambda x: _powers(known.P, x),
+        dense=_dense_of_order_seven(known) if eighth else lambda x: known.P @ x**powers,
     )
-
-
-def _powers(P: Array, x: float) -> Any:
-    return P @ x ** np.arange(1, P.shape[1] + 1)
 
 
 def _dense_of_order_seven(known: Any) -> Callable[[float], Any]:

@@ -11,10 +11,11 @@ import os
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from select import select
-from typing import Protocol
+from typing import Any, Protocol
 
 from appell.rig.loop.seal import Seal
 from appell.rig.machine import protocol
@@ -113,6 +114,18 @@ class Ring:
         return [data for k in new if (data := self.slots[k % many].read()) is not None]
 
 
+def _received(
+    look: Callable[[], list[bytes]], wait: Callable[[float], Any], timeout: float
+) -> list[bytes]:
+    """What a look finds within so many s; ``wait`` is told how many are left."""
+    until = time.monotonic() + timeout
+    while True:
+        came, left = look(), until - time.monotonic()
+        if came or left <= 0:
+            return came
+        wait(left)
+
+
 class SharedMemory:
     """A file in memory: a slot for readings, a ring for commands."""
 
@@ -130,12 +143,7 @@ class SharedMemory:
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
         """What came since the last time, within so many s."""
-        until = time.monotonic() + timeout
-        while True:
-            came = self.into()
-            if came or time.monotonic() >= until:
-                return came
-            time.sleep(_POLL)
+        return _received(self.into, lambda left: time.sleep(_POLL), timeout)
 
     def close(self) -> None:
         """Leave the memory."""
@@ -172,13 +180,7 @@ class Udp:
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
         """What came since the last time, within so many s."""
-        until = time.monotonic() + timeout
-        while True:
-            came = self._drain()
-            remaining = until - time.monotonic()
-            if came or remaining <= 0:
-                return came
-            select([self.socket], [], [], remaining)
+        return _received(self._drain, lambda left: select([self.socket], [], [], left), timeout)
 
     def _drain(self) -> list[bytes]:
         came = []

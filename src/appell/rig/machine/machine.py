@@ -81,8 +81,9 @@ class Machine:
                 f"each of {self.n} joints."
             )
         refuse_names(self.outputs, self.kept)
-        self._ordered("lower", "upper")
-        self._ordered("pot_low", "pot_high")
+        for low, high in (("lower", "upper"), ("pot_low", "pot_high")):
+            if not (getattr(self, low) < getattr(self, high)).all():
+                raise InputError(f"Machine: {low} must be below {high}, joint by joint.")
         counts = np.asarray(self.counts)
         if (counts != np.round(counts)).any():
             raise InputError(f"Machine: counts = {counts}; expected whole numbers.")
@@ -99,10 +100,6 @@ class Machine:
         if not 1 <= n <= MOST_JOINTS:  # a reading has a bit for each motor that is too hot
             raise InputError(f"Machine: numbers for {n} joints; expected 1 to {MOST_JOINTS}.")
         return n
-
-    def _ordered(self, low: str, high: str) -> None:
-        if not (np.asarray(getattr(self, low)) < np.asarray(getattr(self, high))).all():
-            raise InputError(f"Machine: {low} must be below {high}, joint by joint.")
 
     # What follows from it
 
