@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 EDGES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)  # us
 
 
-def _column(name: str, doc: str) -> property:
-    """A property of a report: a column of its log."""
-    return property(lambda report: report.log[name], doc=doc)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """A run over a rig: its log, its end, and what the simulated machine says of itself."""
@@ -61,11 +56,30 @@ class Report:
         """s since the first cycle, (cycles,)."""
         return self.log.t
 
-    q = _column("q", "Estimated positions, rad, or m of a joint that slides, (cycles, n).")
-    v = _column("v", "Estimated speeds, rad/s or m/s, (cycles, n).")
-    qd = _column("qd", "Desired positions, rad or m, (cycles, n).")
-    tau = _column("tau", "Torques that the law asked for, N m or N, (cycles, n).")
-    volts = _column("volts", "Volts of the commands, (cycles, n).")
+    @property
+    def q(self) -> Array:
+        """Estimated positions, rad, or m of a joint that slides, (cycles, n)."""
+        return self.log["q"]
+
+    @property
+    def v(self) -> Array:
+        """Estimated speeds, rad/s or m/s, (cycles, n)."""
+        return self.log["v"]
+
+    @property
+    def qd(self) -> Array:
+        """Desired positions, rad or m, (cycles, n)."""
+        return self.log["qd"]
+
+    @property
+    def tau(self) -> Array:
+        """Torques that the law asked for, N m or N, (cycles, n)."""
+        return self.log["tau"]
+
+    @property
+    def volts(self) -> Array:
+        """Volts of the commands, (cycles, n)."""
+        return self.log["volts"]
 
     @property
     def error(self) -> Array:
