@@ -106,12 +106,10 @@ class Running:
 
     def stop(self, reason: str = "stop") -> None:
         """The end: zero volts and brakes."""
-        assert self.controller is not None
         _tell(self.controller, reason.encode() + b"\n")
 
     def switch(self, bits: int) -> None:
         """The outputs of an arm that is led."""
-        assert self.controller is not None
         _tell(self.controller, f"{SWITCH}{bits}\n".encode())
 
     @property
@@ -213,13 +211,12 @@ def _process() -> subprocess.Popen[bytes]:
     )
 
 
-def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
+def _tell(process: subprocess.Popen[bytes] | None, data: bytes) -> None:
+    assert process is not None
     assert process.stdin is not None
-    try:
+    with suppress(BrokenPipeError):  # it is over
         process.stdin.write(data)
         process.stdin.flush()
-    except BrokenPipeError:
-        pass  # it is over
 
 
 def _ready(process: subprocess.Popen[bytes], told: bytes, what: str) -> dict[str, Any]:
