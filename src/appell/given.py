@@ -1,7 +1,8 @@
-"""What trajectories are given: numbers, positions and limits, checked."""
+"""Arguments, checked: numbers, positions, limits and names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,3 +72,45 @@ def limits(what: str, x: Any, n: int) -> Array:
     if not (limit > 0).all():
         raise InputError(f"{what} = {x!r}; expected numbers greater than zero.")
     return np.broadcast_to(limit, (n,)).copy()
+
+
+def is_number(x: Any) -> bool:
+    """Whether it is a real number; True and False are none."""
+    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool)
+
+
+def whole(what: str, x: Any, least: int = 0) -> int:
+    """A whole number that is not too small."""
+    if isinstance(x, bool) or not isinstance(x, int) or x < least:
+        raise InputError(f"{what} = {x!r}; expected a whole number, {least} or more.")
+    return x
+
+
+def one_of(what: str, x: Any, known: Iterable[str]) -> str:
+    """One of the names that are known."""
+    known = tuple(known)
+    if not isinstance(x, str) or x not in known:
+        raise InputError(f"{what} = {x!r}; expected one of {', '.join(known)}.")
+    return x
+
+
+def vector(what: str, x: Any, n: int, why: str = "") -> Array:
+    """n finite numbers; ``why`` tells an error of their shape why there are n."""
+    try:
+        if np.iscomplexobj(x):
+            raise TypeError
+        numbers = np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} = {x!r}; expected {n} numbers.") from None
+    if numbers.shape != (n,):
+        raise InputError(f"{what} has shape {numbers.shape}; {why}expected ({n},).")
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise InputError(f"{what}[{bad[0]}] is {numbers[bad[0]]}; expected finite numbers.")
+    return numbers
+
+
+def optional(what: str, x: Any, kind: Any, expected: str) -> None:
+    """Refuse what is neither None nor of a kind; ``expected`` describes the kind."""
+    if x is not None and not isinstance(x, kind):
+        raise InputError(f"{what} = {x!r}; expected {expected}.")

@@ -9,17 +9,17 @@ the first place where any gap closes is found, however short its stay behind the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.bounds import Along
 from appell.simulation.contacts.contact import Contacts
 from appell.simulation.path import Piece, root
 
-Array = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 
 # Penetration that is rounding, with room, in m: a gap that comes back from less has not closed.
@@ -204,12 +204,13 @@ def margin_lost(
 def _crossing(
     piece: Piece, margins: Callable[[float, Array], Array], i: int, a: float, b: float
 ) -> float:
-    return _zero(lambda t: float(margins(t, piece(t))[i]), a, b)
+    """Where a margin changes its sign; the nearer end, where nodes and polynomial differ by
+    rounding."""
 
+    def margin(t: float) -> float:
+        return float(margins(t, piece(t))[i])
 
-def _zero(f: Callable[[float], float], a: float, b: float) -> float:
-    """Where f changes its sign; the nearer end, where nodes and polynomial differ by rounding."""
-    at_a, at_b = f(a), f(b)
+    at_a, at_b = margin(a), margin(b)
     if at_a * at_b >= 0:
         return a if abs(at_a) < abs(at_b) else b
-    return float(brentq(f, a, b, xtol=1e-14, rtol=1e-15))
+    return float(brentq(margin, a, b, xtol=1e-14, rtol=1e-15))
