@@ -59,6 +59,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     asked["forward_dynamics"] = lambda r: r.forward_dynamics(*state(r)[:2], *tau(r))
     asked["forward_kinematics"] = lambda r: r.forward_kinematics(state(r)[0], r.link_names[-1])
     asked["jacobian"] = lambda r: r.jacobian(state(r)[0], r.link_names[-1])
+    asked["inverse_kinematics"] = lambda r: appell.control.inverse_kinematics(
+        r, *_reached(r, state(r)[0]), frame=r.link_names[-1], limits=False
+    )
     asked["inverse_dynamics_derivatives"] = quantity("inverse_dynamics_derivatives", 3)
     asked["forward_dynamics_derivatives"] = lambda r: r.forward_dynamics_derivatives(
         *state(r)[:2], *tau(r)
@@ -86,6 +89,7 @@ def questions() -> dict[str, Callable[[Any], Any]]:
         r, *state(r)[:2], until=0.01, stops=False, walls=appell.walls.Plane((0, 0, 1), -100)
     )
     asked["control laws"] = law
+    asked["export"] = _exported
     asked["track"] = lambda r: appell.control.track(
         r, law(r), appell.control.quintic(*_move(r)), until=0.02
     )
@@ -95,6 +99,16 @@ def questions() -> dict[str, Callable[[Any], Any]]:
 def _written(robot: Any) -> Any:
     with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
         return robot.to_urdf(Path(folder) / "robot.urdf")
+
+
+def _reached(robot: Any, q: Any) -> tuple[Any, Any]:
+    """A pose of the robot's tip or platform, and coordinates that have it there."""
+    return robot.forward_kinematics(q, robot.link_names[-1]), q
+
+
+def _exported(robot: Any) -> Any:
+    with TemporaryDirectory() as folder:
+        return appell.export.c(robot.kernel("mass_matrix"), Path(folder) / "out")
 
 
 def _move(robot: Any) -> tuple[Any, Any, float]:

@@ -9,14 +9,16 @@ that moves in that plane; in space they stand upright along z.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import hypot, inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from appell.errors import InputError
+from appell.given import is_number
 from appell.maths.scalar import Scalar, sqrt
 from appell.maths.vector import Vector
 
@@ -25,6 +27,67 @@ __all__ = ["Circle", "Cylinder", "Ellipse", "Implicit", "Plane", "Sphere", "Wall
 # Added to the square of a distance from a centre, in squares of the radius: there the distance
 # has no derivative, and at the wall the number is far below rounding.
 _CORE = 1e-24
+
+Check = Callable[[str, Any], Any]  # (what it is, what was given) -> the value, or an error
+
+
+def check_restitution(what: str, e: Any) -> None:
+    """Raise unless it is a coefficient of restitution, or None."""
+    if e is not None and not (is_number(e) and 0 <= e <= 1):
+        raise InputError(
+            f"{what} = {e!r}; expected a number from 0 (no rebound) to 1 (no loss of energy)."
+        )
+
+
+def check_mu(what: str, mu: Any) -> None:
+    """Raise unless it is a coefficient of friction, or None."""
+    if mu is not None and not (is_number(mu) and 0 <= mu < inf):
+        raise InputError(f"{what} = {mu!r}; expected a coefficient of friction, zero or more.")
+
+
+def _number(what: str, x: Any) -> float:
+    """A finite number."""
+    if not is_number(x) or not np.isfinite(x):
+        raise InputError(f"{what} = {x!r}; expected a finite number.")
+    return float(x)
+
+
+def _length(what: str, x: Any) -> float:
+    """A positive number, m."""
+    if not is_number(x) or not 0 < x < inf:
+        raise InputError(f"{what} = {x!r}; expected a positive number, in m.")
+    return float(x)
+
+
+def _numbers(what: str, values: Any, counts: tuple[int, ...]) -> tuple[float, ...]:
+    """So many finite numbers."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or len(array) not in counts or not np.isfinite(array).all():
+        wanted = " or ".join(map(str, counts))
+        raise InputError(f"{what} = {values!r}; expected {wanted} finite numbers.")
+    return tuple(map(float, array))
+
+
+def _lengths(what: str, values: Any) -> tuple[float, ...]:
+    """Two positive numbers, m."""
+    return tuple(_length(what, x) for x in _numbers(what, values, (2,)))
+
+
+def _direction(what: str, values: Any, counts: tuple[int, ...]) -> tuple[float, ...]:
+    """The unit vector along some numbers; a missing z is zero."""
+    direction = (*_numbers(what, values, counts), 0.0)[:3]
+    length = hypot(*direction)
+    if not length > 0:
+        raise InputError(f"{what} = {values!r} has no direction.")
+    return tuple(x / length for x in direction)
+
+
+_IN_PLANE = partial(_numbers, counts=(2,))
+_IN_SPACE = partial(_numbers, counts=(3,))
+_NORMAL, _AXIS = partial(_direction, counts=(2, 3)), partial(_direction, counts=(3,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +99,15 @@ class Wall:
     mu: float | None = None
     name: str | None = None
 
+    _checks: ClassVar[Mapping[str, Check]] = {}  # of the fields that make the shape
+    _shown: ClassVar[str | None] = None  # the field that its description tells
+
     def __post_init__(self) -> None:
-        check_restitution(f"{type(self).__name__}: restitution", self.restitution)
-        check_mu(f"{type(self).__name__}: mu", self.mu)
+        kind = type(self).__name__
+        check_restitution(f"{kind}: restitution", self.restitution)
+        check_mu(f"{kind}: mu", self.mu)
+        for name, check in self._checks.items():
+            object.__setattr__(self, name, check(f"{kind}: {name}", getattr(self, name)))
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
         """The distance of a point from the wall, m; negative behind it."""
@@ -46,14 +115,15 @@ class Wall:
 
     @property
     def label(self) -> str:
+        """The wall's name, or its description, such as ``Circle(2.5)``."""
         return self.name if self.name is not None else self._described
 
     @property
     def _described(self) -> str:
-        return type(self).__name__
-
-    def _set(self, what: str, value: Any) -> None:
-        object.__setattr__(self, what, value)
+        if self._shown is None:
+            return type(self).__name__
+        numbers = np.atleast_1d(getattr(self, self._shown))
+        return f"{type(self).__name__}({', '.join(f'{x:g}' for x in numbers)})"
 
 
 @dataclass(frozen=True)
@@ -64,23 +134,13 @@ class Plane(Wall):
     normal: Sequence[float]
     offset: float = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        n = _numbers("Plane: normal", self.normal, (2, 3))
-        n = (*n, 0.0)[:3]
-        length = hypot(*n)
-        if not length > 0:
-            raise InputError(f"Plane: normal = {self.normal!r} has no direction.")
-        self._set("normal", tuple(c / length for c in n))
-        self._set("offset", _number("Plane: offset", self.offset))
+    _checks: ClassVar = {"normal": _NORMAL, "offset": _number}
+    _shown = "normal"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """The distance of a point from the plane, m."""
         a, b, c = self.normal
         return a * x + b * y + c * z - self.offset
-
-    @property
-    def _described(self) -> str:
-        return f"Plane({', '.join(f'{c:g}' for c in self.normal)})"
 
 
 @dataclass(frozen=True)
@@ -91,19 +151,13 @@ class Circle(Wall):
     centre: Sequence[float] = (0.0, 0.0)
     inside: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("radius", _length("Circle: radius", self.radius))
-        self._set("centre", _numbers("Circle: centre", self.centre, (2,)))
+    _checks: ClassVar = {"radius": _length, "centre": _IN_PLANE}
+    _shown = "radius"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """The distance of a point from the circle, m."""
         x, y = x - self.centre[0], y - self.centre[1]
-        distance = sqrt(x * x + y * y + _CORE * self.radius**2)
-        return self.radius - distance if self.inside else distance - self.radius
-
-    @property
-    def _described(self) -> str:
-        return f"Circle({self.radius:g})"
+        return _round(self, x * x + y * y)
 
 
 @dataclass(frozen=True)
@@ -118,24 +172,17 @@ class Ellipse(Wall):
     centre: Sequence[float] = (0.0, 0.0)
     inside: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        axes = _numbers("Ellipse: semi_axes", self.semi_axes, (2,))
-        self._set("semi_axes", tuple(_length("Ellipse: semi_axes", a) for a in axes))
-        self._set("centre", _numbers("Ellipse: centre", self.centre, (2,)))
+    _checks: ClassVar = {"semi_axes": _lengths, "centre": _IN_PLANE}
+    _shown = "semi_axes"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """The distance of a point from the ellipse to first order, m."""
         a, b = self.semi_axes
         u, w = (x - self.centre[0]) / a, (y - self.centre[1]) / b
         f = u * u + w * w - 1
         # With f^2 the root does not vanish in the centre; on the wall it adds nothing.
         slope = sqrt(4 * (u * u / a**2 + w * w / b**2) + f * f / max(a, b) ** 2)
         return -f / slope if self.inside else f / slope
-
-    @property
-    def _described(self) -> str:
-        a, b = self.semi_axes
-        return f"Ellipse({a:g}, {b:g})"
 
 
 @dataclass(frozen=True)
@@ -146,19 +193,13 @@ class Sphere(Wall):
     centre: Sequence[float] = (0.0, 0.0, 0.0)
     inside: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("radius", _length("Sphere: radius", self.radius))
-        self._set("centre", _numbers("Sphere: centre", self.centre, (3,)))
+    _checks: ClassVar = {"radius": _length, "centre": _IN_SPACE}
+    _shown = "radius"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """The distance of a point from the sphere, m."""
         r = Vector(x, y, z) - Vector(*self.centre)
-        distance = sqrt(r @ r + _CORE * self.radius**2)
-        return self.radius - distance if self.inside else distance - self.radius
-
-    @property
-    def _described(self) -> str:
-        return f"Sphere({self.radius:g})"
+        return _round(self, r @ r)
 
 
 @dataclass(frozen=True)
@@ -170,25 +211,24 @@ class Cylinder(Wall):
     centre: Sequence[float] = (0.0, 0.0, 0.0)
     inside: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("radius", _length("Cylinder: radius", self.radius))
-        self._set("centre", _numbers("Cylinder: centre", self.centre, (3,)))
-        axis = _numbers("Cylinder: axis", self.axis, (3,))
-        length = hypot(*axis)
-        if not length > 0:
-            raise InputError(f"Cylinder: axis = {self.axis!r} has no direction.")
-        self._set("axis", tuple(c / length for c in axis))
+    _checks: ClassVar = {
+        "radius": _length,
+        "centre": _IN_SPACE,
+        "axis": partial(_direction, counts=(3,)),
+    }
+    _shown = "radius"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """The distance of a point from the cylinder, m."""
         r, axis = Vector(x, y, z) - Vector(*self.centre), Vector(*self.axis)
         across = r - axis * (r @ axis)
-        distance = sqrt(across @ across + _CORE * self.radius**2)
-        return self.radius - distance if self.inside else distance - self.radius
+        return _round(self, across @ across)
 
-    @property
-    def _described(self) -> str:
-        return f"Cylinder({self.radius:g})"
+
+def _round(wall: Circle | Sphere | Cylinder, squared: Scalar) -> Scalar:
+    """The gap of a wall with a radius, from the squared distance of a point from its middle."""
+    distance = sqrt(squared + _CORE * wall.radius**2)
+    return wall.radius - distance if wall.inside else distance - wall.radius
 
 
 @dataclass(frozen=True)
@@ -197,14 +237,13 @@ class Implicit(Wall):
     where f < 0, or outside, where f > 0.
 
     The function is recorded when a simulation begins and its gradient is exact, so it may not
-    branch on a value.
-    Use + - * / and **, and NumPy's functions: ``Implicit(lambda x, y, z: y - 0.1 * np.sin(x),
-    inside=False)`` is a wavy floor. The gap is f / |grad f|, the distance to first order; the
-    gradient may not vanish on the wall.
+    branch on a value. Use + - * / and **, and NumPy's functions:
+    ``Implicit(lambda x, y, z: y - 0.1 * np.sin(x), inside=False)`` is a wavy floor. The gap is
+    f / |grad f|, the distance to first order; the gradient may not vanish on the wall.
     """
 
     function: Callable[[Scalar, Scalar, Scalar], Scalar]
-    inside: bool = field(default=True)
+    inside: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -223,44 +262,3 @@ class Implicit(Wall):
 # Walls whose gap is a distance as it is written above; another gap is made one, to first order.
 _SHAPES: tuple[type[Wall], ...] = (Plane, Circle, Ellipse, Sphere, Cylinder)
 DISTANCES = {shape: shape.gap for shape in _SHAPES}
-
-
-def check_restitution(what: str, e: Any) -> None:
-    """Raise unless it is a coefficient of restitution, or None."""
-    if e is not None and not (_real(e) and 0 <= e <= 1):
-        raise InputError(
-            f"{what} = {e!r}; expected a number from 0 (no rebound) to 1 (no loss of energy)."
-        )
-
-
-def check_mu(what: str, mu: Any) -> None:
-    """Raise unless it is a coefficient of friction, or None."""
-    if mu is not None and not (_real(mu) and 0 <= mu < inf):
-        raise InputError(f"{what} = {mu!r}; expected a coefficient of friction, zero or more.")
-
-
-def _real(x: Any) -> bool:
-    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool)
-
-
-def _number(what: str, x: Any) -> float:
-    if not _real(x) or not np.isfinite(x):
-        raise InputError(f"{what} = {x!r}; expected a finite number.")
-    return float(x)
-
-
-def _length(what: str, x: Any) -> float:
-    if not _real(x) or not 0 < x < inf:
-        raise InputError(f"{what} = {x!r}; expected a positive number, in m.")
-    return float(x)
-
-
-def _numbers(what: str, values: Any, counts: tuple[int, ...]) -> tuple[float, ...]:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 1 or len(array) not in counts or not np.isfinite(array).all():
-        wanted = " or ".join(map(str, counts))
-        raise InputError(f"{what} = {values!r}; expected {wanted} finite numbers.")
-    return tuple(map(float, array))

@@ -30,7 +30,7 @@ def test_excite_writes_a_motion_and_a_report(command, tmp_path):
     rows = np.genfromtxt(tmp_path / "motion" / "motion.csv", delimiter=",", names=True)
     assert rows.dtype.names == ("t", "q1", "q2")
     assert np.abs(np.diff(rows["q1"])).max() / 0.002 <= 2
-    assert read_motion("motion/motion.csv", 2).duration == 4  # which appell control follows
+    assert read_motion("motion/motion.csv", 2)[0].duration == 4  # which appell control follows
     written = {p.name for p in (tmp_path / "motion").iterdir()}
     assert written == {"motion.csv", "excitation.md", "excitation.html", "excitation-1.svg"}
 

@@ -29,14 +29,23 @@ def expected(robot, q):
 
 
 def test_wide_results_stream_and_narrow_ones_do_not(robot):
-    double, single = REALS["float64"], REALS["float32"]
     wide, narrow = (robot.kernel(x).tape() for x in ("mass_matrix", "inverse_dynamics"))
-    odd = appell.load("planar_chain", n=5).kernel("mass_matrix").tape()  # of 25 numbers
-    assert N * 36 * 8 > gufunc_loop._LARGE
-    assert gufunc_loop.streams(wide, double)
-    assert not any(
-        gufunc_loop.streams(*x) for x in ((wide, single), (narrow, double), (odd, double))
-    )
+    huge = appell.load("planar_chain", n=40).kernel("mass_matrix").tape()
+    assert N * 36 * 4 < gufunc_loop._LARGE < N * 36 * 8
+    for real in REALS.values():
+        assert gufunc_loop.streams(wide, real, 8)
+        assert not gufunc_loop.streams(narrow, real, 8)
+        assert not gufunc_loop.streams(huge, real, 8)
+
+
+def test_rows_of_any_width_stream(q):
+    """Of 25 numbers, of which no whole number fills a line; in both precisions."""
+    robot = appell.load("planar_chain", n=5)
+    states = np.concatenate([q, q[::-1]])[:, :5]
+    for kind in (np.float64, np.float32):
+        many = robot.mass_matrix(states.astype(kind))
+        few = [robot.mass_matrix(x.astype(kind)) for x in np.array_split(states, 200)]
+        np.testing.assert_array_equal(many, np.concatenate(few))
 
 
 @pytest.mark.parametrize("offset", range(8))

@@ -278,7 +278,56 @@ def test_frames_that_stand_still_are_refused():
         inverse_kinematics(robot, np.eye(4), frame="base_link")
 
 
-def test_what_is_no_tree_is_refused():
-    for robot in (None, appell.load("agile_wrist")):
-        with pytest.raises(appell.InputError, match="is not a robot of joints in a tree"):
-            inverse_kinematics(robot, np.eye(4))
+def test_what_is_no_robot_is_refused():
+    with pytest.raises(appell.InputError, match="a NoneType is no robot"):
+        inverse_kinematics(None, np.eye(4))
+
+
+LOOPED = {
+    "four_bar": "tool",
+    "five_bar": "tool",
+    "planar_3rrr": "platform",
+    "delta": "platform",
+    "stewart_gough": "platform",
+    "agile_wrist": None,
+}
+
+
+@pytest.mark.parametrize("name", LOOPED)
+@pytest.mark.parametrize("place", [False, True])
+def test_robots_with_loops_reach_what_they_reach(name, place):
+    robot, frame = appell.load(name), LOOPED[name]
+    pose = robot.forward_kinematics(robot.random(3, 5), frame)
+    with warnings.catch_warnings(action="ignore", category=SingularWarning):
+        q = inverse_kinematics(robot, pose[:, :3, 3] if place else pose, frame=frame)
+    missing = np.abs(robot.forward_kinematics(q, frame) - pose)
+    assert missing[:, :3, 3].max() < 1e-9
+    if not place:
+        assert missing.max() < 1e-9
+    if isinstance(robot, appell.robots.closed.ClosedRobot):
+        assert np.abs(robot.closure(q)).max() < 1e-9
+
+
+def test_a_robot_with_loops_out_of_reach_says_where_it_comes_nearest_with_its_loops_closed():
+    robot = appell.load("five_bar")
+    with pytest.raises(UnreachableError) as refused:
+        inverse_kinematics(robot, [3.0, 3.0, 0.0], frame="tool", restarts=3)
+    q = refused.value.q
+    assert np.abs(robot.closure(q)).max() < 1e-9
+    missing = robot.forward_kinematics(q, "tool")[:3, 3] - [3.0, 3.0, 0.0]
+    assert refused.value.distance == pytest.approx(np.linalg.norm(missing), rel=1e-9)
+
+
+def test_wheels_have_no_inverse_kinematics():
+    with pytest.raises(appell.InputError, match="forbids velocities and not positions"):
+        inverse_kinematics(appell.load("rolling_disc"), [1.0, 0.0, 0.3])
+
+
+def test_a_planar_arm_away_from_its_singularities_is_not_warned_of(recwarn):
+    arm = appell.load("planar_chain", n=3)
+    place = arm.forward_kinematics([0.3, 0.9, -0.5])[:3, 3]
+    inverse_kinematics(arm, place, start=[0.2, 0.8, -0.4])
+    assert not recwarn.list
+    stretched = arm.forward_kinematics([0.0, 0.0, 0.0])[:3, 3]
+    with pytest.warns(SingularWarning):
+        inverse_kinematics(arm, 0.9999 * stretched, start=[0.01, 0.02, 0.0])

@@ -295,7 +295,7 @@ def test_an_interrupt_keeps_what_was_taught(command, tmp_path, monkeypatch):
     assert read_log(tmp_path / "a.mcap").complete
     moved = command("teach", "b.csv", "--motion", "--channel", "lockstep", input="1 +4\nCtrl-C\n")
     assert moved.exit_code == 130
-    motion = read_motion(tmp_path / "b.csv", 6)
+    motion, _ = read_motion(tmp_path / "b.csv", 6)
     assert np.degrees(motion.end[0] - motion.start[0]) == pytest.approx(4, abs=1)
     few = command("teach", "c.csv", "--channel", "lockstep", input="mark\nCtrl-C\n")
     assert few.exit_code == 130
@@ -351,7 +351,7 @@ def test_one_mark_is_told_as_nothing_can_be_written(command, tmp_path):
 def test_teach_keeps_a_whole_motion(command, tmp_path):
     result = command("teach", "m.csv", "--motion", "--channel", "lockstep", input="3 -5\nend\n")
     assert result.exit_code == 0, result.output
-    motion = read_motion(tmp_path / "m.csv", 6)
+    motion, _ = read_motion(tmp_path / "m.csv", 6)
     assert np.degrees(motion.start[2] - motion.end[2]) == pytest.approx(5, abs=1)
 
 

@@ -373,10 +373,10 @@ def _judged(rng, homed):
     safety.last, safety.stood = last, desired - near(limits.stuck, 0.1)
     v, tau = near(np.asarray(PUMA.speed), 0.1), near(PUMA.torque, 0.1)
     seen = Seen(2, 1, reading, 0, q, v, desired, tau, Order.ENABLE | Order.RELEASE, homed)
-    well = safety.glance.well(seen, reading)
+    well = safety.well(seen, reading)
     strict = replace(limits, **dict.fromkeys(("hot", "speed", "torque", "disagree", "noise"), 1))
     safety.limits = strict
-    return well, any(check(safety, seen, reading) for check in _CHECKS)
+    return well, any(getattr(safety, check)(seen, reading) for check in _CHECKS)
 
 
 def test_a_machine_of_ones_own():

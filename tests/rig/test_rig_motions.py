@@ -23,7 +23,7 @@ def test_a_motion_comes_back_as_it_was(tmp_path):
     write_motion(tmp_path / "a.csv", t, q)
     np.savez(tmp_path / "a.npz", t=t, q=q)
     for name in ("a.csv", "a.npz"):
-        motion = read_motion(tmp_path / name, 6, speed=2.0)
+        motion, _ = read_motion(tmp_path / name, 6, speed=2.0)
         assert motion.duration == pytest.approx(1.0)
         np.testing.assert_allclose(motion(t / 2)[0], q, atol=1e-8)
     with pytest.raises(FileExistsError):
@@ -91,7 +91,7 @@ def test_the_first_line_of_a_motion_names_its_columns(tmp_path):
     scale = np.array([1, np.degrees(1), 1, np.degrees(1), 1, 1])
     table = np.insert(q[:, order] * scale, 4, 1000 * t, axis=1)
     np.savetxt(path, table, delimiter=",", header=",".join(head), comments="")
-    motion = read_motion(path, 6, joints=[f"joint{j + 1}" for j in range(6)])
+    motion, _ = read_motion(path, 6, joints=[f"joint{j + 1}" for j in range(6)])
     assert motion.duration == pytest.approx(2)
     np.testing.assert_allclose(motion(t)[0], q, atol=1e-12)
 

@@ -12,7 +12,7 @@ from appell.control import spline
 from appell.errors import InputError
 from appell.rig import Fault, Switch
 from appell.rig.controller.mission import Follow, Yield
-from appell.rig.log.motion_files import read_motion, read_switches, write_motion
+from appell.rig.log.motion_files import read_motion, write_motion
 from appell.rig.loop.run_setup import setup
 from appell.rig.machine.outputs import schedule, switch_option
 from appell.rig.machine.protocol import Command, Order, command_bytes, command_of, zero_volts
@@ -170,8 +170,9 @@ def test_a_file_has_a_column_for_each_output(tmp_path):
     np.savez(tmp_path / "a.npz", t=t, q=q, gripper=[0, 1, 1], lamp=np.array([1, 0, 0]))
     for name in ("a.csv", "a.npz"):
         given = (tmp_path / name, 6, 2.0, (), GRIPPER.outputs)
-        assert read_switches(*given) == expected
-        np.testing.assert_allclose(read_motion(*given).end, START, atol=1e-12)
+        motion, switches = read_motion(*given)
+        assert switches == expected
+        np.testing.assert_allclose(motion.end, START, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_a_file_has_a_column_for_each_output(tmp_path):
 def test_columns_of_outputs_are_checked(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputError, match=message):
-        read_switches(tmp_path / "a.csv", 1)
+        read_motion(tmp_path / "a.csv", 1)
 
 
 # Teaching, and the command line

@@ -113,10 +113,12 @@ def test_a_lesson_speaks_of_metres(arm):
 def test_files_name_units_that_a_joint_has(tmp_path):
     t, q = np.array([0.0, 1.0]), np.array([[0.1, 0.2], [0.3, 0.4]])
     write_motion(tmp_path / "a.csv", t, q, kinds=KINDS)
-    np.testing.assert_allclose(read_motion(tmp_path / "a.csv", 2, kinds=KINDS)(1.0)[0], q[1])
+    motion, _ = read_motion(tmp_path / "a.csv", 2, kinds=KINDS)
+    np.testing.assert_allclose(motion(1.0)[0], q[1])
     path = tmp_path / "b.csv"
     path.write_text("t,q1 [deg],q2 [mm]\n0,0,0\n1,90,250\n")
-    np.testing.assert_allclose(read_motion(path, 2, kinds=KINDS)(1.0)[0], [np.pi / 2, 0.25])
+    motion, _ = read_motion(path, 2, kinds=KINDS)
+    np.testing.assert_allclose(motion(1.0)[0], [np.pi / 2, 0.25])
     for wrong in ("q1 [m],q2 [m]", "q1,q2 [deg]", "q1,q2 [rad]", "q1 [mm],q2"):
         path.write_text(f"t,{wrong}\n0,0,0\n1,0.1,0.1\n")
         with pytest.raises(InputError, match=r"\[m\] or \[mm\] if it slides"):

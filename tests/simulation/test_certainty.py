@@ -216,3 +216,29 @@ def test_four_corners_that_a_bend_takes_apart_stay_out_of_the_wall(yaw):
     )
     assert run.q[-1, 0] > -0.05  # two corners have come to the bend
     assert run.residuals["penetration"] <= 1e-8
+
+
+def test_a_ball_that_slides_on_a_floor_meets_the_ridge_on_it():
+    """Far from the ridge nothing turns it, and steps would be longer than the ridge is wide: it
+    climbs as high as its speed carries it, and comes back with that speed."""
+    ball = point_mass(gravity=(0, -G, 0))
+    wall = Implicit(ridge, inside=False)
+    run = appell.simulate(ball, [-3, 0], [1, 0], until=6.0, walls=wall, restitution=0.0)
+    q, v = run(np.linspace(0, 6, 50_001))
+    assert q[:, 1].max() == pytest.approx(0.5 / G, rel=1e-6)
+    assert v[-1] == pytest.approx([-1, 0], abs=1e-8)
+    assert (q[:, 1] - 0.5 * np.exp(-((q[:, 0] / 0.02) ** 2))).min() > -1e-8
+    assert run.residuals["penetration"] <= 1e-8
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_a_ball_that_slides_on_a_floor_strikes_the_slope_at_its_end(e):
+    """The floor has an edge: with it the normal turns at once."""
+    ball = point_mass(gravity=(0, -G, 0))
+    wall = Implicit(lambda x, y, z: y - 0.25 * (x + abs(x)), inside=False)
+    run = appell.simulate(ball, [-0.3, 0], [1, 0], until=0.4, walls=wall, restitution=e)
+    normal = np.array([-0.5, 1]) / np.sqrt(1.25)
+    assert run.impacts[0].time == pytest.approx(0.3, abs=1e-6)
+    after = [1, 0] - (1 + e) * normal[0] * normal
+    assert run(run.impacts[0].time + 1e-6)[1] == pytest.approx(after, abs=2e-5)
+    assert run.residuals["penetration"] < 1e-6

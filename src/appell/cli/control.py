@@ -126,7 +126,7 @@ def follow(
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
 ) -> None:
     """Along a trajectory of a file, and stop. Status 1 on a fault."""
-    from appell.rig.log.motion_files import read_motion, read_switches
+    from appell.rig.log.motion_files import read_motion
     from appell.rig.machine.machine import machine_for
 
     chosen = _law(robot, law, gain)
@@ -135,8 +135,8 @@ def follow(
     own = _own(hardware, machine)
     outputs = (own.get("machine") or machine_for(chosen.robot)).outputs
     motion = (file, chosen.robot.nv, speed, _joints(chosen), outputs)
-    trajectory = read_motion(*motion, kinds=_kinds(chosen))
-    own["switches"] = _switches(switch, read_switches(*motion, kinds=_kinds(chosen)))
+    trajectory, switches = read_motion(*motion, kinds=_kinds(chosen))
+    own["switches"] = _switches(switch, switches)
     _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
 
 

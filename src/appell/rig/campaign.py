@@ -12,7 +12,7 @@ import copy
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -87,15 +87,14 @@ class Sound:
 
     def __init__(self, ready: Setup) -> None:
         self.ready = ready
-        rig = Rig(ready.robot, ready.machine, ready.q0, [], ready.seed)
-        controller = Controller(ready.law, ready.mission, ready.machine, ready.limits)
-        self.pair = Lockstep(rig), controller
+        self.pair = Lockstep(replace(ready, faults=[]).rig()), ready.controller()
         self.tick = 0
         # What does not change is shared.
         shared = (ready.law, ready.mission, ready.machine, ready.limits)
         self.shared = {id(x): x for x in shared}
 
     def to(self, tick: int) -> None:
+        """Go on to a cycle."""
         hardware, controller = self.pair
         while self.tick < tick:
             self.tick += 1
@@ -111,6 +110,7 @@ class Sound:
         return self.tick
 
     def twin(self) -> tuple[Lockstep, Controller]:
+        """A copy of machine and controller, to be given a fault."""
         return copy.deepcopy(self.pair, dict(self.shared))
 
 
@@ -263,6 +263,7 @@ _DUE: dict[str, Callable[[_Case], int | None]] = {
 
 
 def outcome_line(outcome: Outcome) -> str:
+    """An outcome as a line of JSON."""
     return json.dumps(asdict(outcome))
 
 

@@ -18,6 +18,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def reason_of(asked: KeyboardInterrupt) -> str:
+    """The reason that a run ended for, in words."""
     return _REASONS[asked.args[0]] if isinstance(asked, Terminated) else "interrupted"
 
 

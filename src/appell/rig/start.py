@@ -9,11 +9,10 @@ from typing import Any
 
 from appell.control.laws.law import Law
 from appell.errors import interrupted
-from appell.rig.controller.controller import Controller
 from appell.rig.controller.safety import Limits
 from appell.rig.log.log_file import Writer, read_log
 from appell.rig.log.run_report import Report
-from appell.rig.loop.control_loop import ControlLoop
+from appell.rig.loop.control_loop import ControlLoop, Result
 from appell.rig.loop.real_time_run import start
 from appell.rig.loop.run_setup import Setup, setup
 from appell.rig.loop.serve_simulated import summary
@@ -61,22 +60,10 @@ def run(
     whether it goes on: ``[(0.5, "tool1", True)]``. ``seed`` is of the sensors' noise.
     """
     ready = setup(
-        law,
-        trajectory,
-        channel=channel,
-        hardware=hardware,
-        machine=machine,
-        robot=robot,
-        q0=q0,
-        log=log,
-        faults=faults,
-        limits=limits,
-        repeat=repeat,
-        rest=rest,
-        tool=tool,
-        switches=switches,
-        seed=seed,
-    )
+        law, trajectory, channel=channel, hardware=hardware, machine=machine, robot=robot, q0=q0,
+        log=log, faults=faults, limits=limits, repeat=repeat, rest=rest, tool=tool,
+        switches=switches, seed=seed,
+    )  # fmt: skip
     if ready.channel == "lockstep":
         report = in_lockstep(ready)
     else:
@@ -87,26 +74,29 @@ def run(
     return report
 
 
-def in_lockstep(ready: Setup) -> Report:
-    """The run, in this process."""
+def _to_the_end(loop: ControlLoop, rig: Rig | None) -> Result:
+    return loop.run()
+
+
+def in_lockstep(
+    ready: Setup, drive: Callable[[ControlLoop, Rig | None], Result] = _to_the_end
+) -> Report:
+    """The report of a run in this process; ``drive`` moves its loop, and the simulated machine if
+    there is one, to the end."""
     with terminable():
-        return _in_lockstep(ready)
-
-
-def _in_lockstep(ready: Setup) -> Report:
-    rig, connect = None, ready.hardware
-    if connect is None:
-        rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
-        connect = partial(Lockstep, rig)
-    controller = Controller(ready.law, ready.mission, ready.machine, ready.limits, ready.tool)
-    own = [f for f in ready.faults if f.kind == "disk full"]
-    with ready.log_path() as path:
-        writer = Writer(path, ready.machine.n, ready.metadata)
-        try:
-            result = ControlLoop(controller, connected(connect), writer, faults=own).run()
-        finally:
-            writer.close(clean=False)
-        log = read_log(path)
+        rig, connect = None, ready.hardware
+        if connect is None:
+            rig = ready.rig()
+            connect = partial(Lockstep, rig)
+        controller = ready.controller()
+        own = [f for f in ready.faults if f.kind == "disk full"]
+        with ready.log_path() as path:
+            writer = Writer(path, ready.machine.n, ready.metadata)
+            try:
+                result = drive(ControlLoop(controller, connected(connect), writer, faults=own), rig)
+            finally:
+                writer.close(clean=False)
+            log = read_log(path)
     plant = None if rig is None else summary(rig)
     period = ready.machine.period
     return Report(log, result.state, result.reason, period, plant, stands=result.stands)

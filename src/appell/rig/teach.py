@@ -14,20 +14,18 @@ import numpy as np
 from appell.control.laws.pd_gravity import PDGravity
 from appell.errors import InputError
 from appell.model.units import joined
-from appell.rig.controller.controller import Controller, Phase
+from appell.rig.controller.controller import Phase
 from appell.rig.controller.mission import Approach, Yield
-from appell.rig.log.log_file import Log, Writer, read_log
+from appell.rig.log.log_file import Log
 from appell.rig.log.run_report import Report
-from appell.rig.loop.control_loop import ControlLoop
+from appell.rig.loop.control_loop import ControlLoop, Result
 from appell.rig.loop.real_time_run import Running
 from appell.rig.loop.run_setup import Setup
-from appell.rig.loop.serve_simulated import summary
-from appell.rig.machine.lockstep import Lockstep
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.outputs import ALL, bits_of, levels_of, names_in
 from appell.rig.machine.protocol import Whole
 from appell.rig.machine.simulated_machine import Rig
-from appell.rig.signals import reason_of, terminable
+from appell.rig.start import in_lockstep
 from appell.robots.dynamics import Array, Dynamics
 
 Tell = Callable[[InputError], None]  # what made no sense, and why
@@ -82,6 +80,7 @@ class Lesson:
         self.marked = list[int]()  # the bits at each mark
 
     def hear(self, line: str, q: Array) -> None:
+        """Do what a line says, the joints being at q."""
         words = line.split()
         if not words:
             return
@@ -107,33 +106,15 @@ class Lesson:
 def teach_in_lockstep(ready: Setup, lines: Iterable[str], tell: Tell) -> tuple[Report, Lesson]:
     """Each line is done before the next is heard. ``tell`` is given what makes no sense. An
     interrupt ends the lesson; what was marked before it is kept."""
-    rig = Rig(ready.robot, ready.machine, ready.q0, list(ready.faults), ready.seed)
-    controller = Controller(ready.law, ready.mission, ready.machine, ready.limits)
     lesson = Lesson(ready.machine)
-    with terminable(), ready.log_path() as path:
-        loop = ControlLoop(controller, Lockstep(rig), Writer(path, ready.machine.n, ready.metadata))
+
+    def drive(loop: ControlLoop, rig: Rig | None) -> Result:
+        assert rig is not None
         loop.begin()
-        try:
-            while not _taught(loop, rig, lesson, lines, tell):
-                lines = ()  # after an interrupt nothing more is heard
-            result = loop.end()
-        finally:
-            loop.writer.close(clean=False)
-        log = read_log(path)
-    report = Report(log, result.state, result.reason, ready.machine.period, summary(rig))
-    return report, lesson
+        loop.interruptible(lambda: _teach(loop, rig, lesson, lines, tell))
+        return loop.end()
 
-
-def _taught(loop: ControlLoop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> bool:
-    """Whether it went on to its end; an interrupt makes the next cycles the last."""
-    try:
-        _teach(loop, rig, lesson, lines, tell)
-    except KeyboardInterrupt as asked:
-        if loop.controller.ended:
-            raise
-        loop.controller.stop(reason_of(asked))
-        return False
-    return True
+    return in_lockstep(ready, drive), lesson
 
 
 def _teach(loop: ControlLoop, rig: Rig, lesson: Lesson, lines: Iterable[str], tell: Tell) -> None:
@@ -154,8 +135,7 @@ def _teach(loop: ControlLoop, rig: Rig, lesson: Lesson, lines: Iterable[str], te
             if not loop.step():
                 break
     cast("Yield", controller.mission).end()
-    while loop.step():
-        pass
+    loop.finish()
 
 
 def teach_live(running: Running, lesson: Lesson, heard: Callable[[], str | None]) -> None:

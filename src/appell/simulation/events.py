@@ -9,27 +9,29 @@ the first place where any gap closes is found, however short its stay behind the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.bounds import Along
 from appell.simulation.contacts.contact import Contacts
 from appell.simulation.path import Piece, root
 
-Array = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 
 # Penetration that is rounding, with room, in m: a gap that comes back from less has not closed.
 # A contact that touches without force when a step begins is closed again when it is this deep.
 NOISE = 1e-12
 _LOOSE = 1e-8  # m: and how deep it may be within a step while it hardly moves
+_ASTRAY = 1e-7  # m: a contact that holds stays this close to its wall in every place of a step
 _NEAR = 1e-6  # m: closer to a wall than this, its function must have a slope
 _MANY = 512  # stretches that are looked at together
 _START = np.arange(-7, 8, 2) / 8, np.full(8, 1 / 8)  # the first stretches: middles, half widths
 _SHORTEST = 1e-15  # of a stretch, in parts of the step
+_SHORT = 1e-5  # of one in which a contact that holds is looked at
 
 
 class Degenerate(Exception):
@@ -77,6 +79,21 @@ class Gaps:
             return self.piece.start
         lift[behind] = -gap[behind]
         return self._earliest(_Search(self.along, lift, ignored, loose).first(), lift)
+
+    def astray(self, held: npt.NDArray[np.intp]) -> bool:
+        """Whether a contact that holds may leave its wall, or dive into it, within the step: there
+        is a bend that the integrator has stepped over, or its error is too large."""
+        m, w = _START
+        while len(m) and w[0] > _SHORT:
+            b = self.along.bounds(m, w)
+            gap, reach = np.abs(b.middle[:, held]), b.reach[:, held]
+            if not (gap <= _ASTRAY).all():
+                return True
+            wide = ~(gap + reach <= _ASTRAY).all(axis=1)
+            half = w[wide] / 2
+            m = np.stack([m[wide] - half, m[wide] + half], axis=-1).ravel()
+            w = np.repeat(half, 2)
+        return False
 
     def _earliest(self, found: list[Closing], lift: Array) -> float | None:
         """The first time at which a gap closes; where it is not a number before, there is none."""
@@ -187,12 +204,13 @@ def margin_lost(
 def _crossing(
     piece: Piece, margins: Callable[[float, Array], Array], i: int, a: float, b: float
 ) -> float:
-    return _zero(lambda t: float(margins(t, piece(t))[i]), a, b)
+    """Where a margin changes its sign; the nearer end, where nodes and polynomial differ by
+    rounding."""
 
+    def margin(t: float) -> float:
+        return float(margins(t, piece(t))[i])
 
-def _zero(f: Callable[[float], float], a: float, b: float) -> float:
-    """Where f changes its sign; the nearer end, where nodes and polynomial differ by rounding."""
-    at_a, at_b = f(a), f(b)
+    at_a, at_b = margin(a), margin(b)
     if at_a * at_b >= 0:
         return a if abs(at_a) < abs(at_b) else b
-    return float(brentq(f, a, b, xtol=1e-14, rtol=1e-15))
+    return float(brentq(margin, a, b, xtol=1e-14, rtol=1e-15))

@@ -10,10 +10,10 @@ from math import pi
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.maths.tableau import Tableau
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.bounds import deepest
 from appell.simulation.contacts.contact import Contacts, ContactState
 from appell.simulation.contacts.hold import STILL, Holder, Indices, LetGo, Modes
@@ -27,10 +27,9 @@ from appell.simulation.run import Run, joined, normalised
 from appell.simulation.stepper import Failed, Implicit, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque
 
-Array = npt.NDArray[np.floating[Any]]
-
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
 _AT_ONCE = 1000  # impacts and changes of mode without any time between them
+_SHORTEST = 1e-9  # s: in a step of this length no wall bends, unless it has an edge
 _PATIENCE = 10  # after so many, a force or speed that rounding makes negative is let pass
 
 
@@ -40,8 +39,10 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    restitution: Array  # of each contact
-    mu: Array
+    """What a simulation was asked for: see :func:`appell.simulate`."""
+
+    restitution: float  # of walls that have none of their own
+    mu: float
     law: str
     gap: float
     friction: bool
@@ -66,10 +67,12 @@ class Flight:
         before: Run | None,
     ) -> None:
         self.mechanics, self.contacts, self.law, self.options = mechanics, contacts, torque, options
+        self.restitution = contacts.per_contact(lambda wall: wall.restitution, options.restitution)
+        self.mu = contacts.per_contact(lambda wall: wall.mu, options.mu)
         self.torque = Segmented(torque) if options.breakpoints else torque
         self.nq, self.angles = mechanics.nq, mechanics.angles
         o = options
-        self.holder = Holder(mechanics, contacts, self.torque, o.mu, o.friction, o.atol)
+        self.holder = Holder(mechanics, contacts, self.torque, self.mu, o.friction, o.atol)
         self.before = before
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, all speeds, reactions
@@ -89,12 +92,8 @@ class Flight:
             self.holder.torque(t, self.q, self.v)
         except BadTorque as problem:
             raise InputError(f"torque(t, q, v): {problem}") from problem
-        m = len(self.contacts)
-        if not m:
-            return
         c = self.holder.at(self.q, self.v)
-        for k in range(m):
-            point, wall = self.contacts.names[k]
+        for k, (point, wall) in enumerate(self.contacts.names):
             if not np.isfinite([c.gap[k], c.rate[k]]).all():
                 raise InputError(
                     f"{point} starts where the gradient of {wall} vanishes; its function must "
@@ -161,13 +160,19 @@ class Flight:
 
     def _until_event(self, until: float, show: Callable[[float, int], None]) -> LetGo:
         """Integrate to the next event or the end; returns what the event lets go."""
-        o, first = self.options, True
-        y, longest = np.concatenate([self.q, self.v]), self._longest()
-        stepper = steps(
-            o.method, self._rate(), self.t, y, until, rtol=o.rtol, atol=o.atol, max_step=longest
-        )
+        first, longest = True, self._longest()
+        stepper = self._steps(until, longest)
         while self.t < until:
-            piece = self._step(stepper)
+            piece = self._step(stepper, longest)
+            if len(self.modes.closed) and Gaps(self.contacts, piece).astray(self.modes.closed):
+                longest = (piece.end - piece.start) / 4
+                if longest < _SHORTEST:  # at an edge of its wall the contact strikes it
+                    self._take(piece)
+                    self.closed = True
+                    return LetGo()
+                stepper = self._steps(until, longest)
+                continue
+            longest *= 2
             end, lost = self._event(piece, first)
             if end is not None:
                 piece = piece._replace(end=end)
@@ -192,9 +197,16 @@ class Flight:
                 stepper.put(np.concatenate([self.q, self.v]))
         return LetGo()
 
-    def _step(self, stepper: Stepper | Implicit) -> Piece:
+    def _steps(self, until: float, longest: float) -> Stepper | Implicit:
+        """The integrator, from the present state."""
+        o, y = self.options, np.concatenate([self.q, self.v])
+        return steps(
+            o.method, self._rate(), self.t, y, until, rtol=o.rtol, atol=o.atol, max_step=longest
+        )
+
+    def _step(self, stepper: Stepper | Implicit, longest: float) -> Piece:
         """One step of the integrator."""
-        stepper.max_step = self._longest()
+        stepper.max_step = min(longest, self._longest())
         self.steps += 1
         if self.steps > self.options.max_steps:
             last = self.t - self.pieces[-1].start if self.pieces else 0.0
@@ -281,13 +293,12 @@ class Flight:
 
     def _touch(self, let_go: LetGo) -> None:
         """Impacts, if there are any now, and what holds afterwards."""
-        if len(self.contacts):
-            for _ in range(_AT_ONCE):
-                if not self._strike():
-                    break
-                let_go, self.closed = LetGo(), True
-            else:
-                raise Stopped(f"impacts at {self.t:.6g} s do not end: {self.impacts[-1]}")
+        for _ in range(_AT_ONCE):
+            if not self._strike():
+                break
+            let_go, self.closed = LetGo(), True
+        else:
+            raise Stopped(f"impacts at {self.t:.6g} s do not end: {self.impacts[-1]}")
         try:
             settled = settle(self.holder, self.t, self.q, self.v, let_go)
         except Paradox:
@@ -315,7 +326,7 @@ class Flight:
         for k in taking:
             if self.contacts.implicit[k] and flat(c.normal[k]):
                 raise Degenerate(int(k), self.t)
-        e = np.where(rebounds, self.options.restitution[taking], 0.0)
+        e = np.where(rebounds, self.restitution[taking], 0.0)
         self._change(c, taking, e, self.v)
         return True
 
@@ -334,7 +345,7 @@ class Flight:
     def _change(self, c: ContactState, taking: Indices, e: Array, v: Array) -> None:
         """Speeds v changed by an impact of some contacts, with its record."""
         M = self.mechanics.mass_matrix(self.q)
-        done = jump(self.contacts, c, taking, M, v, e, self.options.mu[taking], self.options.law)
+        done = jump(self.contacts, c, taking, M, v, e, self.mu[taking], self.options.law)
         impact = recorded(self.contacts, c, taking, self.t, self.v, done)
         audit(impact, float(0.5 * self.v @ M @ self.v), self.options.law)
         self.impacts.append(impact)
@@ -369,6 +380,7 @@ class Flight:
         self.rows.append((self.t, self.q, speeds, reactions))
 
     def degenerate(self, problem: Degenerate) -> str:
+        """Why a run stops where a wall has no slope."""
         point, wall = self.contacts.names[problem.contact]
         return (
             f"at {problem.time:.6g} s {point} meets {wall} where its gradient vanishes; its "

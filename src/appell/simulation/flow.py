@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from appell.robots.dynamics import Array, Dynamics
 
-from appell.robots.dynamics import Dynamics
-
-Array = npt.NDArray[np.floating[Any]]
 Flow = Callable[[Array, Array, Array], Array]
 
 

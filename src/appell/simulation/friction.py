@@ -8,14 +8,13 @@ pushed. Where walls hold a robot too, :mod:`appell.simulation.contacts.settle` f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from appell.model.model import Model
+from appell.robots.dynamics import Array
 
-Array = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 
 SPARE = 1e-10  # of its bound that the force on a joint at rest may exceed it by

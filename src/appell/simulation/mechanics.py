@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.independent_speeds import freedom_at
 from appell.robots.closed.near_singular import POOR, Look, first_singular, look
 from appell.robots.closed.refusal import OPEN, SingularError
+from appell.robots.dynamics import Array
 from appell.robots.robot import Robot
 from appell.robots.spherical.spherical_refusal import reason
 from appell.robots.spherical.spherical_robot import SphericalRobot
@@ -29,8 +29,6 @@ from appell.simulation.flow import flow
 from appell.simulation.friction import joint_friction
 from appell.simulation.path import Piece
 from appell.simulation.torques import Torque
-
-Array = npt.NDArray[np.floating[Any]]
 
 _ROUNDING = 1e-12  # of a product of two Jacobians
 # The quality, by that of the speeds when they were chosen, at which others are sought.

@@ -1,4 +1,4 @@
-"""The motion between impacts, as polynomials: one a step of the integrator.
+"""The motion between impacts, as polynomials: one per step of the integrator.
 
 An integrator's own interpolant is a polynomial of degree seven or less in time, so its values at
 eight Chebyshev points are the whole of it.
@@ -7,12 +7,11 @@ eight Chebyshev points are the whole of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.floating[Any]]
+from appell.robots.dynamics import Array
 
 NODES: Array = (1 - np.cos(np.pi * np.arange(8) / 7)) / 2  # from 0 to 1
 _WEIGHTS = np.array([0.5, -1, 1, -1, 1, -1, 1, -0.5])  # of the barycentric formula
@@ -29,6 +28,7 @@ class Piece(NamedTuple):
 
     @property
     def times(self) -> Array:
+        """The times of the nodes."""
         return self.start + (self.full - self.start) * NODES
 
     def __call__(self, t: float) -> Array:
@@ -65,14 +65,8 @@ def quintics(steps: Sequence[Step]) -> list[Piece]:
     starts, ends = (np.array([s[k] for s in steps]) for k in (0, 1))
     y0, y1, dy0, dy1 = (np.array([s[k] for s in steps]) for k in range(2, 6))
     h = (ends - starts)[:, None]
-    known = [
-        y0[:, :n],
-        h * y0[:, n:],
-        h**2 * dy0[:, n:],
-        y1[:, :n],
-        h * y1[:, n:],
-        h**2 * dy1[:, n:],
-    ]
+    sides = [(y[:, :n], h * y[:, n:], h**2 * dy[:, n:]) for y, dy in ((y0, dy0), (y1, dy1))]
+    known = [*sides[0], *sides[1]]
     q = np.einsum("kc,cin->ikn", _VALUES, known)
     v = np.einsum("kc,cin->ikn", _SLOPES, known) / h[:, None]
     # In the order that files keep: another order is summed, and rounded, in another way.

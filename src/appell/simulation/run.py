@@ -15,7 +15,7 @@ import numpy.typing as npt
 from appell.errors import InputError, quoted, reading
 from appell.model.configuration import unit_quaternion
 from appell.model.units import Units, units_of
-from appell.robots.dynamics import Dynamics
+from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
 from appell.simulation.contacts.impact import Impact, impact_from_json, impact_to_json
 from appell.simulation.path import Piece, evaluate
@@ -25,7 +25,6 @@ from appell.simulation.run_picture import picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[np.floating[Any]]
 
 _FORMAT = 1
 
@@ -131,15 +130,11 @@ class Run:
     def __repr__(self) -> str:
         name = self.robot.name if self.robot else "a robot"
         end = f", stopped: {self.stopped}" if self.stopped else ""
+        kind, count = "Run", f"instants, {len(self.impacts)} impacts"
         if self.desired is not None:
-            return (
-                f"<Tracked run of {name}: {self.t[0]:g} s to {self.t[-1]:g} s, {len(self.t)} "
-                f"samples, error at most {self.max_error:.3g}{end}>"
-            )
-        return (
-            f"<Run of {name}: {self.t[0]:g} s to {self.t[-1]:g} s, {len(self.t)} instants, "
-            f"{len(self.impacts)} impacts{end}>"
-        )
+            kind, count = "Tracked run", f"samples, error at most {self.max_error:.3g}"
+        span = f"{self.t[0]:g} s to {self.t[-1]:g} s, {len(self.t)}"
+        return f"<{kind} of {name}: {span} {count}{end}>"
 
     def resume(self, until: float, **changes: Any) -> Run:
         """The run carried on to a later time, with the settings it had unless changed; the result

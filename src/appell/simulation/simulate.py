@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError, interrupted
+from appell.given import is_number, one_of, vector, whole
 from appell.maths.tableau import Tableau
 from appell.model.configuration import normalise
 from appell.robots.dynamics import Dynamics
@@ -105,24 +106,23 @@ def simulate(
     check_mu("mu", mu)
     if restitution is None or mu is None:
         raise InputError(f"restitution = {restitution!r}, mu = {mu!r}: expected numbers.")
-    _one_of("law", law, LAWS)
+    one_of("law", law, LAWS)
     positive = {"gap": gap, "rtol": rtol, "atol": atol, "singular": singular}
     longest = (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
     for name, value in {**positive, "max_step": longest}.items():
-        _positive(name, value)
+        if not is_number(value) or not value > 0:
+            raise InputError(f"{name} = {value!r}; expected a positive number.")
     _refuse_method(method, rtol, longest)
-    for name, most in {"max_impacts": max_impacts, "max_steps": max_steps}.items():
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise InputError(f"{name} = {most!r}; expected a whole number, at least 1.")
+    whole("max_impacts", max_impacts, 1)
+    whole("max_steps", max_steps, 1)
     if formulation is None and resume is not None:
         formulation = resume.formulation
     mechanics = mechanics_of(robot, formulation, float(singular))
     contacts = find_contacts(robot.model, walls, points, stops)
     options = Options(
-        restitution=contacts.per_contact(lambda wall: wall.restitution, float(restitution)),
-        mu=contacts.per_contact(lambda wall: wall.mu, float(mu)),
-        law=law, gap=float(gap), friction=bool(friction), method=method, rtol=float(rtol),
-        atol=float(atol), max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
+        restitution=float(restitution), mu=float(mu), law=law, gap=float(gap),
+        friction=bool(friction), method=method, rtol=float(rtol), atol=float(atol),
+        max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
         breakpoints=breakpoints_of(torque, breakpoints),
     )  # fmt: skip
     if mechanics.restores and method == "BDF":
@@ -147,17 +147,16 @@ def simulate(
         interrupted()
         stopped = f"interrupted at {flight.t:.6g} s; run.resume(until=...) goes on"
     settings = {
-        "torque": torque, "walls": walls, "restitution": restitution, "mu": mu, "law": law,
-        "points": points, "stops": stops, "friction": friction, "method": method,
-        "max_impacts": max_impacts, "max_steps": max_steps, "progress": progress, **positive,
-        "max_step": max_step, "breakpoints": breakpoints, "formulation": mechanics.formulation,
+        **vars(options), "torque": torque, "walls": walls, "points": points, "stops": stops,
+        "progress": progress, "singular": singular, "max_step": max_step,
+        "breakpoints": breakpoints, "formulation": mechanics.formulation,
     }  # fmt: skip
     return flight.run(stopped, settings)
 
 
 def _refuse_method(method: Any, rtol: float, longest: float) -> None:
     if not isinstance(method, Tableau):
-        _one_of("method", method, (*EXPLICIT, *IMPLICIT))
+        one_of("method", method, (*EXPLICIT, *IMPLICIT))
     if rtol < SMALLEST_RTOL:
         raise InputError(
             f"rtol = {rtol!r}; expected {SMALLEST_RTOL:.2g} or more: float64 has no more digits."
@@ -179,8 +178,9 @@ def _start(
         q0, v0 = resume.q[-1], resume.v[-1]
     if q0 is None:
         raise InputError(f"simulate: q0 is missing; expected {robot.nq} coordinates.")
-    q = _state("q0", q0, robot.nq, "coordinates", robot)
-    v = np.zeros(robot.nv) if v0 is None else _state("v0", v0, robot.nv, "speeds", robot)
+    q = vector("q0", q0, robot.nq, f"'{robot.name}' has {robot.nq} coordinates: ")
+    at_rest = np.zeros(robot.nv) if v0 is None else v0
+    v = vector("v0", at_rest, robot.nv, f"'{robot.name}' has {robot.nv} speeds: ")
     unit = normalise(robot.model, q)
     if not np.linalg.norm(q - unit) < 1e-3:
         length = float(np.linalg.norm(q[3:7]))
@@ -192,37 +192,12 @@ def _start(
     return unit, v, ()
 
 
-def _state(name: str, given: Any, n: int, what: str, robot: Dynamics) -> Any:
-    try:
-        x = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} = {given!r}; expected {n} numbers.") from None
-    if x.shape != (n,):
-        raise InputError(
-            f"{name} has shape {x.shape}; '{robot.name}' has {n} {what}: expected ({n},)."
-        )
-    if not np.isfinite(x).all():
-        k = int(np.flatnonzero(~np.isfinite(x))[0])
-        raise InputError(f"{name}[{k}] is {x[k]}; expected finite numbers.")
-    return x
-
-
 def _time(until: Any, start: float) -> float:
-    if isinstance(until, bool) or not isinstance(until, int | float | np.number):
+    if not is_number(until):
         raise InputError(f"until = {until!r}; expected a time in s.")
     if not start < until < np.inf:
         raise InputError(f"until = {until!r}; expected a time after {start:g} s, when it begins.")
     return float(until)
-
-
-def _positive(name: str, x: Any) -> None:
-    if isinstance(x, bool) or not isinstance(x, int | float | np.number) or not x > 0:
-        raise InputError(f"{name} = {x!r}; expected a positive number.")
-
-
-def _one_of(name: str, given: Any, known: Sequence[str]) -> None:
-    if given not in known:
-        raise InputError(f"{name} = {given!r}; expected one of {', '.join(known)}.")
 
 
 @contextmanager

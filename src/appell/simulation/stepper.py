@@ -15,13 +15,12 @@ from math import inf, nextafter, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.maths.tableau import RK4, Tableau
+from appell.robots.dynamics import Array
 from appell.simulation.path import NODES, Piece
 
-Array = npt.NDArray[np.floating[Any]]
 Rate = Callable[[float, Array], Array]
 
 EXPLICIT = ("DOP853", "RK45", "RK23", "RK4")
@@ -67,6 +66,7 @@ def _of_scipy(name: str) -> Tableau:
 
     known: Any = getattr(scipy.integrate, name)
     eighth = name == "DOP853"
+    powers: Any = None if eighth else np.arange(1, known.P.shape[1] + 1)
     return Tableau(
         name,
         c=known.C[1:].tolist(),
@@ -76,12 +76,8 @@ def _of_scipy(name: str) -> Tableau:
         order=known.error_estimator_order,
         more_c=known.C_EXTRA.tolist() if eighth else (),
         more_a=[x[:k].tolist() for k, x in enumerate(known.A_EXTRA, 13)] if eighth else (),
-        dense=_dense_of_order_seven(known) if eighth else lambda x: _powers(known.P, x),
+        dense=_dense_of_order_seven(known) if eighth else lambda x: known.P @ x**powers,
     )
-
-
-def _powers(P: Array, x: float) -> Any:
-    return P @ x ** np.arange(1, P.shape[1] + 1)
 
 
 def _dense_of_order_seven(known: Any) -> Callable[[float], Any]:
@@ -272,6 +268,7 @@ class Implicit:
         self.t, self.y, self.max_step = t, y, max_step
 
     def step(self) -> None:
+        """Take one step; raise Failed if none is good enough."""
         self.solver.max_step = self.max_step
         problem = self.solver.step()
         if self.solver.status == "failed":
@@ -279,12 +276,14 @@ class Implicit:
         self.t, self.y = float(self.solver.t), self.solver.y
 
     def put(self, y: Array) -> None:
+        """Go on from a corrected state."""
         self.y, left = y, self.solver.t_bound - self.t
         if left > 0:
             first = min(self.solver.step_size, left)
             self.solver = self.begin(self.t, y, max_step=self.max_step, first_step=first)
 
     def piece(self) -> Piece:
+        """The last step as a polynomial."""
         start, full = self.solver.t_old, self.solver.t
         y = self.solver.dense_output()(start + (full - start) * NODES).T.copy()
         y[-1] = self.y

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, nextafter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
+from appell.given import vector
+from appell.robots.dynamics import Array
 
-Array = npt.NDArray[np.floating[Any]]
 Torque = Callable[[float, Array, Array], Array]
 
 
@@ -24,13 +25,11 @@ class Segmented:
 
     def __init__(self, law: Torque) -> None:
         self.law = law
-        self.between(-np.inf, np.inf)
+        self.between(-inf, inf)
 
     def between(self, start: float, end: float) -> None:
-        self.first, self.last = (
-            float(np.nextafter(start, np.inf)),
-            float(np.nextafter(end, -np.inf)),
-        )
+        """Go on from one breakpoint to the next."""
+        self.first, self.last = nextafter(start, inf), nextafter(end, -inf)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         return self.law(min(max(t, self.first), self.last), q, v)
@@ -53,7 +52,7 @@ def breakpoints_of(torque: Any, given: Any) -> tuple[float, ...]:
 def torque_law(given: Any, nv: int) -> Torque:
     """The law (t, q, v) -> tau, (nv,), that is given as nothing, an array or a function."""
     if not callable(given):
-        tau = np.zeros(nv) if given is None else _checked(given, nv, InputError, "torque")
+        tau = np.zeros(nv) if given is None else vector("torque", given, nv)
         return lambda t, q, v: tau
 
     def law(t: float, q: Array, v: Array) -> Array:
@@ -61,27 +60,12 @@ def torque_law(given: Any, nv: int) -> Torque:
             tau = given(t, q.copy(), v.copy())  # a law may write to what it is given
         except Exception as problem:
             raise BadTorque(f"the torque law raised {problem!r} at {t:.6g} s") from problem
-        if (
-            type(tau) is np.ndarray
-            and tau.dtype == np.float64
-            and tau.shape == (nv,)
-            and np.isfinite(tau.sum())
-        ):
+        usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == (nv,)
+        if usual and np.isfinite(tau.sum()):
             return tau
-        return _checked(tau, nv, BadTorque, f"the torque law at {t:.6g} s")
+        try:
+            return vector(f"the torque law at {t:.6g} s: tau", tau, nv)
+        except InputError as problem:
+            raise BadTorque(str(problem)) from None
 
     return law
-
-
-def _checked(tau: Any, nv: int, problem: type[Exception], what: str) -> Array:
-    try:
-        if np.iscomplexobj(tau):
-            raise TypeError
-        x = np.array(tau, dtype=float)
-    except (TypeError, ValueError):
-        raise problem(f"{what} = {tau!r}; expected {nv} numbers.") from None
-    if x.shape != (nv,):
-        raise problem(f"{what} has shape {x.shape}; expected ({nv},).")
-    if not np.isfinite(x).all():
-        raise problem(f"{what} is {x}; expected finite numbers.")
-    return x

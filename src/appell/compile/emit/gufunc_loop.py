@@ -1,8 +1,8 @@
 """The inner loop of a NumPy gufunc, in LLVM IR.
 
 ``loop`` hands contiguous rows to ``body`` as they are, and copies rows with other
-strides, and the last few, through a small buffer. Many wide results go to memory by
-``stream``, past the caches, which need not read first what is overwritten.
+strides, and the last few, through a small buffer. Many wide results go from the buffer
+to memory by ``stream``, past the caches, which need not read first what is overwritten.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ _ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 3
 
 
 _LARGE = 2 << 20  # bytes of results: more than a core's own caches hold
-_LONGEST = 3000  # steps that are worth compiling twice
+_NEAR = 32 << 10  # bytes
 
 
-def streams(tape: Tape, real: Real) -> bool:
-    """Whether there is a ``stream``: where more is written than read, in whole pieces of four
-    doubles. Pieces of four floats were slower."""
-    read, written = (
-        [prod(shape) for shape in shapes.values()] for shapes in (tape.inputs, tape.outputs)
-    )
-    whole = all(width % 4 == 0 for width in written)
-    return real.size == 8 and whole and sum(written) > sum(read) and len(tape) <= _LONGEST
+def streams(tape: Tape, real: Real, lanes: int) -> bool:
+    """Whether results may ``stream``: where more is written than read, and the buffers of one pass
+    stay in the nearest cache."""
+    read, written = (sum(map(prod, x.values())) for x in (tape.inputs, tape.outputs))
+    return read < written <= _NEAR // (lanes * real.size)
 
 
 def emit_loop(tape: Tape, real: Real, lanes: int) -> str:
@@ -42,6 +39,7 @@ def emit_loop(tape: Tape, real: Real, lanes: int) -> str:
         _copy(real, "pack"),
         _copy(real, "unpack"),
         _fill(real, lanes),
+        _STREAM,
     ]
     return "\n".join(parts)
 
@@ -54,7 +52,9 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
     work: list[str] = []
     after: list[str] = []
     axis = n_all
+    streaming = "%streaming" if streams(tape, real, lanes) else "false"
     for k, shape in enumerate(shapes):
+        past = "false" if k < n_in else streaming
         width = prod(shape)
         row = width * real.size
         d0, d1 = (*shape, 1, 1)[:2]
@@ -76,7 +76,8 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
         work += [
             f"  %moved{k} = mul i64 %k, %step{k}",
             f"  %at{k} = getelementptr i8, ptr %base{k}, i64 %moved{k}",
-            f"  %direct{k} = and i1 %full, %tight{k}",
+            f"  %whole{k} = and i1 %full, %tight{k}",
+            f"  %direct{k} = select i1 {past}, i1 false, i1 %whole{k}",
             f"  %row{k} = select i1 %direct{k}, ptr %at{k}, ptr %buffer{k}",
         ]
         move = "pack" if k < n_in else "unpack"
@@ -94,7 +95,13 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
                         f"pack{k}:",
                     ]
                     if k < n_in
-                    else []
+                    else [
+                        f"  br i1 {past}, label %past{k}, label %unpack{k}",
+                        f"past{k}:",
+                        f"  call void @stream(ptr %at{k}, ptr %buffer{k}, i64 {lanes * row})",
+                        f"  br label %next{k}",
+                        f"unpack{k}:",
+                    ]
                 ),
                 f"  call void @{move}(ptr %buffer{k}, ptr %at{k}, i64 %count, {strides})",
                 f"  br label %next{k}",
@@ -102,13 +109,12 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
             ]
         )
     rows = ", ".join(f"ptr %row{k}" for k in range(n_all))
-    compute, fence = [f"  call void @body({rows})"], []
-    if streams(tape, real):
-        fits, compute = _streaming(
-            range(n_in, n_all), rows, sum(map(prod, shapes[n_in:])) * real.size
-        )
-        head += fits
+    if streams(tape, real, lanes):
+        head += _many(range(n_in, n_all), sum(map(prod, shapes[n_in:])) * real.size)
+        work = ["  %streaming = and i1 %full, %many", *work]
         fence = ["  fence seq_cst"]  # before another thread is told that results are there
+    else:
+        fence = []
     return "\n".join(
         [
             "define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) {",
@@ -125,7 +131,7 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
             f"  %full = icmp sge i64 %left, {lanes}",
             f"  %count = select i1 %full, i64 {lanes}, i64 %left",
             *work,
-            *compute,
+            f"  call void @body({rows})",
             *after,
             "  br label %latch",
             "latch:",
@@ -142,31 +148,39 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
     )
 
 
-def _streaming(outputs: Sequence[int], rows: str, size: int) -> tuple[list[str], list[str]]:
-    """Whether results are many, one after another, and begin where 32 bytes do; then the choice."""
-    lines = [f"%written = mul i64 %n, {size}", f"%many = icmp sge i64 %written, {_LARGE}"]
-    all_so_far = "%many"
+def _many(outputs: Sequence[int], size: int) -> list[str]:
+    """Whether results are many, one after another, and begin where 32 bytes do."""
+    lines = [f"%written = mul i64 %n, {size}", f"%large = icmp sge i64 %written, {_LARGE}"]
+    so_far = "%large"
     for k in outputs:
         lines += [
             f"%address{k} = ptrtoint ptr %base{k} to i64",
             f"%over{k} = and i64 %address{k}, 31",
             f"%even{k} = icmp eq i64 %over{k}, 0",
             f"%fits{k} = and i1 %even{k}, %tight{k}",
-            f"%all{k} = and i1 {all_so_far}, %fits{k}",
+            f"%all{k} = and i1 {so_far}, %fits{k}",
         ]
-        all_so_far = f"%all{k}"
-    choice = [
-        f"  %streaming = and i1 %full, {all_so_far}",
-        "  br i1 %streaming, label %past, label %usual",
-        "past:",
-        f"  call void @stream({rows})",
-        "  br label %computed",
-        "usual:",
-        f"  call void @body({rows})",
-        "  br label %computed",
-        "computed:",
-    ]
-    return lines, choice
+        so_far = f"%all{k}"
+    return [*lines, f"%many = and i1 {so_far}, true"]
+
+
+# Whole lines, one after another: a line that is left half written for another row's costs twice.
+_STREAM = """
+define internal void @stream(ptr %to, ptr %from, i64 %size) noinline {
+entry:
+  br label %next
+next:
+  %i = phi i64 [0, %entry], [%more, %next]
+  %a = getelementptr i8, ptr %from, i64 %i
+  %b = getelementptr i8, ptr %to, i64 %i
+  %x = load <4 x i64>, ptr %a, align 32
+  store <4 x i64> %x, ptr %b, align 32, !nontemporal !2
+  %more = add i64 %i, 32
+  %go = icmp slt i64 %more, %size
+  br i1 %go, label %next, label %exit
+exit:
+  ret void
+}"""
 
 
 def _stride(name: str, index: int) -> list[str]:

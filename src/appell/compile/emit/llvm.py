@@ -15,7 +15,7 @@ from typing import Any
 from appell.compile.elementary import routine
 from appell.compile.emit.emitter import Emitter
 from appell.compile.emit.entry import emit_call
-from appell.compile.emit.gufunc_loop import emit_loop, streams
+from appell.compile.emit.gufunc_loop import emit_loop
 from appell.compile.instructions import Lines, function, literal, several
 from appell.compile.lower import REALS, Real
 from appell.compile.plan import Plan, Window
@@ -30,11 +30,10 @@ _METADATA = """\
 
 def emit(tape: Tape, dtype: str, lanes: int) -> str:
     """The module's text; it defines ``loop`` and, where there is one result, ``call``."""
-    real, plan = REALS[dtype], Plan(tape)
-    names = ["body"] + ["stream"] * streams(tape, real)
+    real = REALS[dtype]
     return "\n".join(
         [
-            _module([_Body(tape, real, lanes, plan, name) for name in names]),
+            _module(_Body(tape, real, lanes, Plan(tape))),
             emit_loop(tape, real, lanes),
             emit_call(tape, real, lanes),
         ]
@@ -51,7 +50,7 @@ def emit_function(
     pointers += [f"%o{k}" for k in range(len(tape.outputs))]
     listed = ", ".join(f"ptr {x}" for x in pointers)
     parts = [
-        _module([_Body(tape, real, 1, Plan(tape, length), "body")]),
+        _module(_Body(tape, real, 1, Plan(tape, length))),
         f"define void @{name}({listed}) nounwind {{\n  call void @body({listed})\n  ret void\n}}",
     ]
     for label, values in constants.items():
@@ -61,22 +60,19 @@ def emit_function(
     return "\n".join(parts)
 
 
-def _module(bodies: Sequence[_Body]) -> str:
-    """The text of bodies and of the routines that they call."""
-    real, lanes = bodies[0].real, bodies[0].lanes
-    texts = [body.text() for body in bodies]
-    called = set().union(*(body.called for body in bodies))
-    texts += [function(op, real, lanes) for op in sorted(called)]
-    return "\n".join([*texts, _METADATA])
+def _module(body: _Body) -> str:
+    """The text of a body and of the routines that it calls."""
+    text = body.text()
+    routines = [function(op, body.real, body.lanes) for op in sorted(body.called)]
+    return "\n".join([text, *routines, _METADATA])
 
 
 class _Body(Lines, Emitter):
-    """Writes the function ``body``, or ``stream``, whose results go past the caches."""
+    """Writes the function ``body``."""
 
-    def __init__(self, tape: Tape, real: Real, lanes: int, plan: Plan, name: str) -> None:
+    def __init__(self, tape: Tape, real: Real, lanes: int, plan: Plan) -> None:
         Lines.__init__(self, real, lanes)
         Emitter.__init__(self, tape, plan)
-        self.name = name
         self.align = lanes * real.size
         self.constants: dict[float, int] = {}
         self.called: set[str] = set()
@@ -86,10 +82,10 @@ class _Body(Lines, Emitter):
         operands += [f"ptr noalias %o{k}" for k in range(len(self.tape.outputs))]
         signature = ", ".join(operands)
         if len(self.plan.parts) == 1:
-            whole = self.part(0, f"@{self.name}({signature})")
+            whole = self.part(0, f"@body({signature})")
             return "\n".join([self.pool(), *whole])
         parts = [
-            "\n".join(self.part(k, f"@{self.name}{k}({signature}, ptr %kept)"))
+            "\n".join(self.part(k, f"@body{k}({signature}, ptr %kept)"))
             for k in range(len(self.plan.parts))
         ]
         arguments = ", ".join("ptr " + operand.split()[-1] for operand in operands)
@@ -97,12 +93,9 @@ class _Body(Lines, Emitter):
             [
                 self.pool(),
                 *parts,
-                f"define internal void @{self.name}({signature}) noinline nounwind {{",
+                f"define internal void @body({signature}) noinline nounwind {{",
                 f"  %kept = alloca [{self.plan.room} x {self.vector}], align {self.align}",
-                *(
-                    f"  call void @{self.name}{k}({arguments}, ptr %kept)"
-                    for k in range(len(parts))
-                ),
+                *(f"  call void @body{k}({arguments}, ptr %kept)" for k in range(len(parts))),
                 "  ret void\n}",
             ]
         )
@@ -118,13 +111,13 @@ class _Body(Lines, Emitter):
         """A constant in all lanes, read from memory where it is used: the instruction that uses
         it reads it, too."""
         number = self.constants.setdefault(x, len(self.constants))
-        where = f"@{self.name}.constant{number}, align {self.align}"
+        where = f"@body.constant{number}, align {self.align}"
         return self.new(f"load {self.vector}, ptr {where}, !invariant.load !1")
 
     def pool(self) -> str:
         """The constants, once each."""
         return "\n".join(
-            f"@{self.name}.constant{number} = internal constant {self.vector} "
+            f"@body.constant{number} = internal constant {self.vector} "
             f"{super(_Body, self).constant(x)}, align {self.align}"
             for x, number in self.constants.items()
         )
@@ -235,12 +228,11 @@ class _Body(Lines, Emitter):
                     one = self.new(f"extractelement {self.vector} {x}, i32 {lane}")
                     self.lines.append(f"  store {T} {one}, ptr {at}, align {size}")
             return
-        how = f"align {4 * size}, !nontemporal !2" if self.name == "stream" else f"align {size}"
         for group in range(0, self.lanes, 4):
             quarter = [self.shuffle(self.lanes, x, x, range(group, group + 4)) for x in values]
             for lane, row in enumerate(self.transposed(quarter), start=group):
                 at = self.at(f"%o{operand}", lane * width + first)
-                self.lines.append(f"  store <4 x {T}> {row}, ptr {at}, {how}")
+                self.lines.append(f"  store <4 x {T}> {row}, ptr {at}, align {size}")
 
     def at(self, pointer: str, elements: int) -> str:
         if elements == 0:

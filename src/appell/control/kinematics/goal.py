@@ -8,38 +8,69 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError
-from appell.model.model import BASE
-from appell.robots.robot import Array, Numbers, Robot
+from appell.model import configuration
+from appell.model.model import BASE, FREE
+from appell.robots.closed.assemble import Assembly
+from appell.robots.closed.closed_robot import ClosedRobot
+from appell.robots.dynamics import Dynamics
+from appell.robots.robot import Array, Numbers, Robot, is_tree
 
 
 class Goal(NamedTuple):
-    """Poses (N, 4, 4) of a frame; with ``place`` alone its axes do not matter."""
+    """Poses (N, 4, 4) of a frame; with ``place`` alone its axes do not matter. ``loops`` are to be
+    closed besides: of a robot that has some, ``robot`` is the tree."""
 
-    robot: Robot
+    robot: Dynamics
     frame: str | None
     pose: Array
     place: bool
+    loops: Assembly | None = None
 
     def of(self, chosen: npt.NDArray[np.intp]) -> Goal:
         return self._replace(pose=self.pose[chosen])
 
     def error(self, q: Array) -> Array:
-        """(N, 6): what is missing in m and, as a rotation vector in the base's axes, in rad."""
-        T = self.robot.forward_kinematics(q, self.frame)
-        linear = self.pose[:, :3, 3] - T[:, :3, 3]
-        if self.place:
-            return linear
-        turn = self.pose[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)
-        return np.concatenate([linear, rotation_vector(turn)], axis=-1)
+        """(N, 6): what is missing in m and, as a rotation vector in the base's axes, in rad; and
+        how far the loops are open. NaN where the robot cannot be."""
+        T = self.robot.kernel("forward_kinematics", frame=self.frame)(q)
+        parts = [self.pose[:, :3, 3] - T[:, :3, 3]]
+        if not self.place:
+            parts.append(rotation_vector(self.pose[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)))
+        if self.loops is not None:
+            parts.append(-self.loops.opening(q))
+        return np.concatenate(parts, axis=-1)
+
+    def missing(self, q: Array) -> tuple[float, float]:
+        """Of one pose, what is missing at q in m and in rad, whether loops are closed or not."""
+        e = self._replace(loops=None).error(q[None])[0]
+        return float(np.linalg.norm(e[:3])), float(np.linalg.norm(e[3:]))
+
+    def moved(self, q: Array, step: Array) -> Array:
+        """Coordinates (N, nq) after a step (N, nv)."""
+        return configuration.integrate(self.robot.model, q, step)
+
+    def normalised(self, q: Array) -> Array:
+        return configuration.normalise(self.robot.model, q)
+
+    def of_speeds(self, x: Any) -> Any:
+        """What is known of each coordinate, (N, nq), for each speed, (N, nv)."""
+        model = self.robot.model
+        return (
+            x if self.robot.nq == self.robot.nv else x[:, [model.place(k) for k in range(model.nv)]]
+        )
 
     def jacobian(self, q: Array) -> Array:
-        J = self.robot.jacobian(q, self.frame)
-        return J[:, :3] if self.place else J
+        """How much of that a step of the coordinates makes good."""
+        J = self.robot.kernel("jacobian", frame=self.frame)(q)[:, : 3 if self.place else 6]
+        if self.loops is None:
+            return J
+        return np.concatenate([J, self.loops.slopes(q)], axis=-2)
 
 
 class PoseRequest(NamedTuple):
     """What is wanted: poses (N, 4, 4) of a batch of some shape, and from where, (N, n)."""
 
+    robot: Dynamics
     goal: Goal
     start: Array
     limits: tuple[Array, Array]
@@ -51,58 +82,66 @@ class PoseRequest(NamedTuple):
 
 
 def rotation_vector(R: Array) -> Array:
-    """Axis times angle, (..., 3), of rotation matrices (..., 3, 3)."""
+    """Axis times angle, (..., 3), of rotation matrices (..., 3, 3); NaN of those that hold one."""
     from scipy.spatial.transform import Rotation
 
-    if not R.size:
-        return np.zeros(R.shape[:-1])
-    return Rotation.from_matrix(R.reshape(-1, 3, 3)).as_rotvec().reshape(R.shape[:-1])
+    turn = np.full(R.shape[:-1], np.nan)
+    known = np.isfinite(R).all(axis=(-1, -2))
+    if known.any():
+        turn[known] = Rotation.from_matrix(R[known]).as_rotvec()
+    return turn
 
 
 def moving(goal: Goal) -> npt.NDArray[np.bool_]:
     """Which coordinates move the frame."""
     model = goal.robot.model
+    if goal.loops is not None or not isinstance(goal.robot, Robot):
+        return np.ones(goal.robot.nv, dtype=bool)
     path = model.ancestors[model.frame(goal.frame).body]
     return np.isin(np.arange(model.nv), [model.bodies[i].coordinate for i in path])
 
 
-def least_singular_values(goal: Goal, q: Array) -> Array:
-    """The smallest singular value of the Jacobian of the coordinates that move the frame, (N,)."""
-    return np.linalg.svd(goal.jacobian(q)[..., moving(goal)], compute_uv=False)[:, -1]
-
-
 def read(
-    robot: Robot, pose: Numbers, start: Numbers | None, frame: str | None, limited: bool
+    robot: Dynamics, pose: Numbers, start: Numbers | None, frame: str | None, limited: bool
 ) -> PoseRequest:
     """What was given, checked."""
+    if isinstance(robot, Robot):
+        _refuse_robot(robot, frame)
+    joints = robot.model.joints if isinstance(robot, Robot) else ()
+    low, high = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    if limited and joints:
+        first = FREE * robot.model.free
+        own = [robot.model.place(k) for k in range(first, len(joints))]
+        low[own], high[own] = np.array([(x.lower, x.upper) for x in joints[first:]]).T
+    if start is None:
+        middle = [_middle(joint.lower, joint.upper) for joint in joints]
+        start = middle if is_tree(robot) else robot.neutral()
+    T, place = _poses(pose)
+    shape = T.shape[:-2]
+    begin = _start(start, robot.nq, shape).reshape(-1, robot.nq).copy()
+    tree, loops = robot, None
+    if isinstance(robot, ClosedRobot):
+        tree, loops = Robot(robot.model), robot.assembly
+    goal = Goal(tree, frame, T.reshape(-1, 4, 4), place, loops)
+    return PoseRequest(robot, goal, begin, (low, high), shape)
+
+
+def _refuse_robot(robot: Robot, frame: str | None) -> None:
     model = robot.model
-    if model.free:
+    if model.free and is_tree(robot):
         raise InputError(
             f"'{robot.name}' floats: any pose is reached by moving its base, so it has no inverse "
             "kinematics here."
         )
-    if robot.nv != model.nv:
-        raise InputError(
-            f"'{robot.name}' has loops; robot.inverse_kinematics gives its positions where there "
-            "is one, robot.assemble(q) closes the loops of any other."
-        )
     tip = model.frame(frame)
     if tip.body == BASE:
         raise InputError(f"frame '{tip.name}' stands still; name one that joints move.")
-    T, place = _poses(pose)
-    low = np.array([joint.lower for joint in model.joints])
-    high = np.array([joint.upper for joint in model.joints])
-    middle = [_middle(joint.lower, joint.upper) for joint in model.joints]
-    if not limited:
-        low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
-    begin = _start(middle if start is None else start, model.nv, T.shape[:-2])
-    shape = T.shape[:-2]
-    return PoseRequest(
-        Goal(robot, frame, T.reshape(-1, 4, 4), place),
-        begin.reshape(-1, model.nv).copy(),
-        (low, high),
-        shape,
-    )
+    for c in robot.constraints if isinstance(robot, ClosedRobot) else ():
+        if c.closures < len(c.rows):
+            raise InputError(
+                f"'{robot.name}': '{c.name}' forbids velocities and not positions, so where it can "
+                "be is no matter of inverse kinematics."
+            )
 
 
 def _middle(low: float, high: float) -> float:

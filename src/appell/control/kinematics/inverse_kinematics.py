@@ -18,7 +18,8 @@ from appell.control.kinematics.unreachable import (
 )
 from appell.errors import InputError
 from appell.given import one_of
-from appell.robots.robot import Array, Numbers, Robot
+from appell.robots.dynamics import Dynamics
+from appell.robots.robot import Array, Numbers, Robot, is_tree
 
 _REACH = 1e-14  # of the square of the arm's size: squares of lengths by rounding
 _SLACK = 1e-9  # rad or m by which a limit may be passed
@@ -26,7 +27,7 @@ _FAR = 1e9  # what is beyond the limits is taken last
 
 
 def inverse_kinematics(
-    robot: Robot,
+    robot: Dynamics,
     pose: Numbers,
     start: Numbers | None = None,
     *,
@@ -38,30 +39,38 @@ def inverse_kinematics(
     restarts: int = 50,
     seed: int = 0,
 ) -> Array:
-    """Joint positions, (..., n), that put a frame (the tip without a name) in poses (..., 4, 4)
+    """Coordinates, (..., nq), that put a frame (the tip without a name) in poses (..., 4, 4)
     in the base's axes. Positions (..., 3) instead of poses leave the frame's axes open.
 
     An arm with a spherical wrist has a closed form: ``branch`` names one of its eight ways to
     reach a pose (see :data:`BRANCHES`), "nearest" takes the one nearest to ``start``, and "all"
     gives all, (..., 8, 6), whatever the limits, NaN where one does not reach. Other robots are
     solved by damped least squares from ``start``, to ``tolerance`` (m and rad), and from
-    ``restarts`` random positions where that fails. Without ``start``, the middle of the limits.
+    ``restarts`` random positions where that fails. Without ``start``, the middle of the limits, or
+    where a robot with loops was closed. Its loops are closed where it arrives.
 
     Joints stay within their limits unless ``limits=False``. A pose out of reach raises
     UnreachableError, which says how far; near a singularity a SingularWarning is given, unless
     all branches are asked for.
     """
-    if not isinstance(robot, Robot):
+    if not isinstance(robot, Dynamics):
         raise InputError(
-            f"inverse_kinematics: a {type(robot).__name__} is not a robot of joints in a tree; "
-            "give a Robot, as appell.load gives it."
+            f"inverse_kinematics: a {type(robot).__name__} is no robot; give one as appell.load "
+            "gives it."
         )
     asked = read(robot, pose, start, frame, limits)
     _check_options(branch, method, tolerance, restarts)
     closed = method == "closed" or (
-        method == "auto" and not asked.goal.place and has_closed_form(robot, frame)
+        method == "auto"
+        and not asked.goal.place
+        and is_tree(robot)
+        and has_closed_form(robot, frame)
     )
     if method == "closed":
+        if not is_tree(robot):
+            raise InputError(
+                f"'{robot.name}' has loops, and no closed form here; leave method out."
+            )
         spherical_arm(robot, frame)  # says why there is none
         if asked.goal.place:
             raise InputError(
@@ -81,10 +90,11 @@ def inverse_kinematics(
 
 def _closed(asked: PoseRequest, branch: str) -> Array:
     """By the closed form; coordinates that do not move the frame stay as they start."""
-    goal = asked.goal
-    fitted = spherical_arm(goal.robot, goal.frame)
+    goal, robot = asked.goal, asked.robot
+    assert isinstance(robot, Robot)
+    fitted = spherical_arm(robot, goal.frame)
     arm = list(fitted.coordinates)
-    q, beyond = closed_form(goal.robot, goal.frame)(goal.pose)
+    q, beyond = closed_form(robot, goal.frame)(goal.pose)
     reached: Any = np.repeat(beyond <= _REACH * fitted.arm.size**2, 2, axis=-1)
     refuse(asked, ~reached.any(axis=-1))
     if branch == "all":
@@ -92,7 +102,7 @@ def _closed(asked: PoseRequest, branch: str) -> Array:
         return q
     start = asked.start[:, None, arm]
     low, high = (side[arm] for side in asked.limits)
-    turning = np.array([goal.robot.model.joints[k].screw.periodic for k in arm])
+    turning = np.array([robot.model.joints[k].screw.periodic for k in arm])
     q = np.where(turning, _turned(q, start, low, high), q)
     allowed: Any = ((q >= low - _SLACK) & (q <= high + _SLACK)).all(axis=-1)
     if branch != "nearest":

@@ -53,9 +53,10 @@ def solve(
         (left,) = np.nonzero(~best.within(tolerance))
         if not len(left):
             break
-        fresh = draw.uniform(low, high, (len(left), start.shape[1]))
+        fresh = goal.normalised(draw.uniform(low, high, (len(left), start.shape[1])))
         fixed = ~moving(goal)
-        fresh[:, fixed] = start[left][:, fixed]
+        if fixed.any():
+            fresh[:, fixed] = start[left][:, fixed]
         other = _descend(goal.of(left), fresh, limits)
         better = np.hypot(other.distance, other.angle) < np.hypot(
             best.distance[left], best.angle[left]
@@ -85,7 +86,7 @@ def _descend(
     before = _size(e)
     for k in range(_STEPS):
         size = _size(e[active])
-        J = _free(goal.of(active).jacobian(q[active]), q[active], e[active], limits)
+        J = _free(goal.of(active), q[active], e[active], limits)
         gradient = np.abs(_times(np.swapaxes(J, -1, -2), e[active])).max(axis=-1)
         going = (size > _ROUNDING) & (gradient > _FLAT * size) & (m[active] < _MOST)
         if k % _WHILE == _WHILE - 1 and not patient:
@@ -97,7 +98,7 @@ def _descend(
         part = goal.of(active)
         damping = np.maximum(m[active] * np.minimum(1.0, size) ** 2, _LEAST)
         step, straight = _bent(part, J, q[active], e[active], damping)
-        tried = np.clip(q[active] + step, *limits)
+        tried = np.clip(part.moved(q[active], step), *limits)
         error = part.error(tried)
         better = straight & (_size(error) < size)
         q[active[better]], e[active[better]] = tried[better], error[better]
@@ -106,10 +107,12 @@ def _descend(
     return NearestPositions(q, *_parts(e))
 
 
-def _free(J: Array, q: Array, e: Array, limits: tuple[Array, Array]) -> Array:
+def _free(goal: Goal, q: Array, e: Array, limits: tuple[Array, Array]) -> Array:
     """The Jacobian without the joints that would pass a limit at which they are."""
+    J = goal.jacobian(q)
     wanted = _times(np.swapaxes(J, -1, -2), e)
-    held = ((q <= limits[0]) & (wanted < 0)) | ((q >= limits[1]) & (wanted > 0))
+    low, high = (goal.of_speeds(side) for side in (q <= limits[0], q >= limits[1]))
+    held = (low & (wanted < 0)) | (high & (wanted > 0))
     return np.where(held[:, None, :], 0.0, J)
 
 
@@ -122,7 +125,7 @@ def _bent(
     near = _size(e) < _NEAR
     if not near.any():
         return step, ~near
-    away = (e - goal.error(q + _PROBE * step)) / _PROBE - _times(J, step)
+    away = (e - goal.error(goal.moved(q, _PROBE * step))) / _PROBE - _times(J, step)
     bend = -_step(J, 2 / _PROBE * away, damping)
     straight = ~near | (2 * _size(bend) <= 0.75 * _size(step))
     return step + np.where(near[:, None], 0.5 * bend, 0.0), straight

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.control.kinematics.goal import Goal, PoseRequest, least_singular_values
+from appell.control.kinematics.goal import Goal, PoseRequest, moving
 from appell.control.kinematics.least_squares import NearestPositions, solve
 from appell.errors import InputError
 from appell.robots.robot import Array
@@ -51,8 +51,11 @@ def refuse(
         found = solve(one, start, asked.limits, 0.0, 10, np.random.default_rng(0))
     else:
         worst = k = int(out[np.argmax(np.hypot(found.distance[out], found.angle[out]))])
-    distance, angle = float(found.distance[k]), float(found.angle[k])
-    nearest = goal.robot.forward_kinematics(found.q[k], goal.frame)[:3, 3]
+    q, distance, angle = found.q[k], float(found.distance[k]), float(found.angle[k])
+    if goal.loops is not None:  # what came nearest may have opened them
+        q = goal.loops.nearest(q)
+        distance, angle = goal.of(np.array([worst])).missing(q)
+    nearest = goal.robot.forward_kinematics(q, goal.frame)[:3, 3]
     x, y, z = goal.pose[worst, :3, 3]
     turned = "" if goal.place else f" and {_shown(angle)} rad"
     others = f" {len(out)} of {len(goal.pose)} poses are out of reach." if len(out) > 1 else ""
@@ -63,7 +66,7 @@ def refuse(
         + (", widen the joints' limits" if np.isfinite(asked.limits).any() else "")
         + f", or give another start.{others}",
         tuple(int(i) for i in np.unravel_index(worst, asked.shape)),
-        found.q[k],
+        q,
         distance,
         angle,
     )
@@ -108,14 +111,29 @@ def refuse_limits(
 def warn_near_singular(asked: PoseRequest, q: Array) -> None:
     """Warn of the positions that are nearest to a singularity, if any is near one."""
     goal = asked.goal
-    smallest = least_singular_values(goal, q)
-    if not len(smallest):
+    if not len(q) or not len(ways := _ways(goal, q)):
         return
+    J = asked.robot.kernel("jacobian", frame=goal.frame)(q)[:, ways]
+    if goal.loops is None:
+        J = J[..., moving(goal)]
+    undefined = np.isnan(J).any(axis=(-1, -2))  # of a robot with loops that is itself singular
+    smallest = np.linalg.svd(np.nan_to_num(J), compute_uv=False)[:, -1]
+    smallest = np.where(undefined, 0.0, smallest)
     k = int(np.argmin(smallest))
     if smallest[k] < NEAR_SINGULAR:
         near = int((smallest < NEAR_SINGULAR).sum())
         more = f" (and {near - 1} more)" if near > 1 else ""
         warn_of_singularity(f"at {asked.name(k)}{more}", goal, float(smallest[k]))
+
+
+def _ways(goal: Goal, q: Array) -> npt.NDArray[np.intp]:
+    """The directions and axes in which the frame can move at all: in a plane two and one. What
+    does not move here, nor a little way off, does not."""
+    draw = np.random.default_rng(0)
+    beside = goal.moved(q, draw.uniform(-0.1, 0.1, (len(q), goal.robot.nv)))
+    J = goal.robot.kernel("jacobian", frame=goal.frame)(np.concatenate([q, beside]))
+    moves = np.nanmax(np.abs(J), axis=(0, 2)) > 1e-9
+    return np.flatnonzero(moves[: 3 if goal.place else 6])
 
 
 def warn_of_singularity(where: str, goal: Goal, value: float) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from appell.control.kinematics.goal import (
     Goal,
-    least_singular_values,
+    moving,
     refuse_crooked,
     rotation_vector,
 )
@@ -226,7 +226,8 @@ def _refuse_limits(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
 
 
 def _check_singular(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
-    smallest = least_singular_values(goal, q)
+    J = goal.robot.jacobian(q, goal.frame)[..., moving(goal)]
+    smallest = np.linalg.svd(J, compute_uv=False)[:, -1]
     k = int(np.argmin(smallest))
     if smallest[k] < _SINGULAR:
         raise InputError(

@@ -64,7 +64,6 @@ class Controller:
                 raise InputError(
                     f"the law is for {each.robot.nv} joints; '{machine.name}' has {machine.n}."
                 )
-        n = machine.n
         self.law, self.mission, self.machine, self.tool = homing_law(law), mission, machine, tool
         self.safety = Safety(machine, limits)
         self.state, self.phase, self.reason = State.HOMING, Phase.LOOK, ""
@@ -77,13 +76,10 @@ class Controller:
         self.began = 0  # the tick of the phase
         self.ages = _Ages()
         self.own = self.law.initial
-        self.q: Array = np.zeros(n)
-        self.v: Array = self.q
-        self.qd: Array = self.q
-        self.vd: Array = self.q
-        self.ad: Array = self.q
-        self.tau: Array = self.q
-        self.volts: Array = self.q
+        zero: Array = np.zeros(machine.n)
+        self.q, self.v = zero, zero
+        self.qd, self.vd, self.ad = zero, zero, zero
+        self.tau, self.volts = zero, zero
         self.order = 0
         self.switched = 0  # bits of the outputs that the mission has on
         self.stale = False  # whether the machine remembers another controller
@@ -94,19 +90,13 @@ class Controller:
         age = self.ages.of(tick, reading)
         self._observe(elapsed, reading, age)
         if self.state in (State.HOMING, State.ENABLED):
-            seen = Seen(
-                tick,
-                elapsed,
-                reading,
-                age,
-                self.q if self.observer is None else self.observer.measured,
-                self.v,
-                self.qd,
-                self.tau,
-                self.order,
-                self.phase >= Phase.APPROACH,
-            )
-            wrong = self.safety.check(seen) if self.observer else self._waiting(tick, reading)
+            if self.observer is None:
+                wrong = self._waiting(tick, reading)
+            else:
+                moves = self.observer.measured, self.v, self.qd, self.tau
+                homed = self.phase >= Phase.APPROACH
+                seen = Seen(tick, elapsed, reading, age, *moves, self.order, homed)
+                wrong = self.safety.check(seen)
             if wrong:
                 self.fail(wrong)
         if self.state in (State.HOMING, State.ENABLED):
@@ -129,6 +119,7 @@ class Controller:
 
     @property
     def ended(self) -> bool:
+        """Whether nothing more will move."""
         return self.state in (State.FAULT, State.STOP)
 
     # What a cycle does

@@ -51,6 +51,7 @@ class Homing:
 
     @property
     def missing(self) -> str | None:
+        """Which index pulse did not come, if one did not."""
         far = np.abs(self.q - self.start) > TRAVEL * self.machine.revolution
         wrong = far & ~self.found
         return f"index pulse missing: joint {int(np.argmax(wrong)) + 1}" if wrong.any() else None

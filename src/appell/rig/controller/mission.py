@@ -10,7 +10,7 @@ import numpy as np
 from appell.control.laws.law import Law
 from appell.control.trajectories.sampled import planned
 from appell.errors import InputError
-from appell.given import vector
+from appell.given import is_number, vector, whole
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.outputs import Switch, bits_of, schedule
 from appell.robots.robot import Array
@@ -92,9 +92,8 @@ class Follow:
         rest: float = 0.0,
         switches: Iterable[Switch] = (),
     ) -> None:
-        if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
-            raise InputError(f"repeat = {repeat!r}; expected a whole number, one or more.")
-        if not isinstance(rest, int | float) or not 0 <= rest < np.inf:
+        whole("repeat", repeat, 1)
+        if not is_number(rest) or not 0 <= rest < np.inf:
             raise InputError(f"rest = {rest!r}; expected a time in s, zero or more.")
         plan = planned(trajectory, machine.n, machine.period, None)
         self.q, self.v, self.a = (np.ascontiguousarray(x) for x in (plan.q, plan.v, plan.a))
@@ -114,9 +113,11 @@ class Follow:
 
     @property
     def start(self) -> Array:
+        """Where the trajectory begins."""
         return self.q[0]
 
     def at(self, k: int, q: Array) -> Reference | None:
+        """The reference k cycles after the start; None at the end."""
         if k > self.cycles:
             return None
         if k >= self.moving:
@@ -138,12 +139,15 @@ class Yield:
 
     @property
     def start(self) -> None:
+        """None: it begins wherever the arm is."""
         return None
 
     def end(self) -> None:
+        """End it in the next cycle."""
         self.ended = True
 
     def at(self, k: int, q: Array) -> Reference | None:
+        """The reference: where the arm is, at rest."""
         return None if self.ended else (q, self.still, self.still)
 
     def bits(self, k: int) -> int:
@@ -161,6 +165,7 @@ class Approach:
         self.period = machine.period
 
     def at(self, k: int) -> Reference | None:
+        """The reference k cycles after the start; None at the end."""
         x = k * self.period / self.T
         if x >= 1:
             return None

@@ -72,12 +72,7 @@ class Observer:
     """``measured`` is what the counts tell; ``q`` and ``v`` are the estimates."""
 
     def __init__(
-        self,
-        model: Model,
-        machine: Machine,
-        counts: Whole,
-        q: Array,
-        bandwidth: float = BANDWIDTH,
+        self, model: Model, machine: Machine, counts: Whole, q: Array, bandwidth: float = BANDWIDTH
     ):
         self.n, self.step, self.T = machine.n, machine.count, machine.period
         self.later, self.unseen, self.bandwidth = observing(self.n), unseen(model), bandwidth

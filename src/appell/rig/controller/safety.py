@@ -7,7 +7,6 @@ out of FAULT and STOP but a new run, which begins with homing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import NamedTuple
@@ -16,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError
-from appell.rig.controller.glance import Glance
 from appell.rig.controller.observer import apart
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.protocol import Order, Reading, Status, Whole
@@ -119,7 +117,12 @@ class Safety:
         self.moved: Whole = np.zeros(n, dtype=int)  # the cycle when it did
         self.home: Whole | None = None  # counts at an index pulse, when homed
         self.jumps: list[tuple[int, Bools]] = []  # of potentiometers, with their cycles
-        self.glance = Glance(self)
+        bounds = self.lower, self.upper, self.fastest, machine.torque
+        pots = np.asarray(machine.pot_low), machine.code
+        counts = self.most_counts, self.whole + self.limits.slip
+        # What each joint is held against at a glance, as plain numbers.
+        self.joints = list(zip(*(x.tolist() for x in (*bounds, *pots, *counts)), strict=True))
+        self.clean = True  # whether nothing is being counted
 
     def check(self, seen: Seen) -> str | None:
         """What is wrong, or None."""
@@ -130,8 +133,9 @@ class Safety:
             return self.lost()
         self.missing = 0
         wrong = self.late(seen, reading) or self.as_told(seen, reading)
-        if wrong is None and not self.glance.well(seen, reading):
-            wrong = next((w for check in _CHECKS if (w := check(self, seen, reading))), None)
+        if wrong is None and not self.well(seen, reading):
+            checks = (getattr(self, name) for name in _CHECKS)
+            wrong = next((w for check in checks if (w := check(seen, reading))), None)
         if wrong is None:
             self._remember(seen, reading)
         return wrong
@@ -149,6 +153,46 @@ class Safety:
         self.home = latch.copy()
         self.stood = self.stood + by
 
+    # All at a glance: whether all is well, in a few operations, as it is in almost every cycle
+
+    def well(self, seen: Seen, reading: Reading) -> bool:
+        """Whether every check of each joint would find nothing."""
+        last = self.last
+        well = (
+            last is not None
+            and reading.cycle - last.cycle == 1
+            and not reading.hot
+            and reading.pulses.tobytes() == last.pulses.tobytes()
+            and self._joints_well(seen, reading, last)
+        )
+        if well and not self.clean:
+            for count in self.runs.values():
+                count[:] = 0
+        self.clean = well
+        return well
+
+    def _joints_well(self, seen: Seen, reading: Reading, last: Reading) -> bool:
+        """Plain numbers: for so few joints they are quicker than arrays."""
+        limits, homed = self.limits, self.home is not None
+        numbers = (seen.q, seen.v, seen.tau, seen.desired, self.stood)
+        whole = (reading.counts, last.counts, reading.latch, reading.pots, last.pots)
+        joints = zip(self.joints, *(x.tolist() for x in numbers + whole), strict=True)
+        for limit, q, v, tau, qd, stood, count, before, latch, pot, was in joints:
+            lower, upper, fastest, strongest, low, code, most, turn = limit
+            if not (
+                lower <= q <= upper
+                and abs(v) <= fastest
+                and abs(tau) <= strongest
+                and abs(low + pot * code - q) <= limits.apart
+                and abs(qd - stood) <= limits.stuck
+                and abs(count - before) <= most
+                and abs(pot - was) <= limits.jumps_of
+            ):
+                return False
+            if homed and not (abs(qd - q) <= limits.error and abs(count - latch) <= turn):
+                return False
+        return True
+
     # Checks of the channel and of the machine as a whole
 
     def lost(self) -> str | None:
@@ -159,6 +203,7 @@ class Safety:
         return f"readings lost: {self.missing} in a row"
 
     def late(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether readings are old, or from the future."""
         if -seen.age > self.limits.missed:
             return f"readings out of order: one is {-seen.age} cycles ahead"
         self.aged = self.aged + 1 if seen.age > self.limits.old else 0
@@ -187,32 +232,35 @@ class Safety:
     # Checks of each joint
 
     def hot(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether a motor has been too hot for some cycles."""
         hot = (reading.hot >> np.arange(len(seen.q))) & 1 == 1
         return self._lasting("hot", hot, "over-temperature")
 
-    def position(self, seen: Seen, reading: Reading) -> str | None:
-        out = (seen.q < self.lower) | (seen.q > self.upper)
-        return self._lasting("position", out, "position beyond its limit")
-
     def jump(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether counts changed by more than any speed of the machine explains."""
         if self.last is None:
             return None
         way = np.abs(apart(reading.counts, self.last.counts))
         most = self.most_counts * max(1, reading.cycle - self.last.cycle)
         return self._lasting("jump", way > most, "encoder jumped")
 
-    def speed(self, seen: Seen, reading: Reading) -> str | None:
-        return self._lasting("speed", np.abs(seen.v) > self.fastest, "speed beyond its limit")
-
-    def torque(self, seen: Seen, reading: Reading) -> str | None:
-        over = np.abs(seen.tau) > self.machine.torque
-        return self._lasting("torque", over, "torque beyond its limit")
+    def beyond(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether a joint goes beyond a limit of the machine."""
+        beyond = {
+            "position": (seen.q < self.lower) | (seen.q > self.upper),
+            "speed": np.abs(seen.v) > self.fastest,
+            "torque": np.abs(seen.tau) > self.machine.torque,
+        }
+        wrong = (self._lasting(name, x, f"{name} beyond its limit") for name, x in beyond.items())
+        return next((w for w in wrong if w), None)
 
     def error(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether a joint is too far from its reference."""
         off = np.abs(seen.desired - seen.q)
         return _named(off > self.limits.error, "error too large") if seen.homed else None
 
     def disagree(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether encoder and potentiometer tell different positions, and which of them fails."""
         apart = np.abs(self.machine.at(reading.pots) - seen.q) > self.limits.apart
         noisy = apart & (self._jumps(seen.tick) > 1)
         stuck = apart & (seen.tick - self.moved > self.limits.disagree)
@@ -222,6 +270,7 @@ class Safety:
         return self._lasting("disagree", apart, what)
 
     def stuck(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether counts stand while the reference goes on."""
         if self.last is None or not seen.order & Order.RELEASE:
             return None
         still = reading.counts == self.last.counts
@@ -229,6 +278,7 @@ class Safety:
         return _named(still & far, "encoder stuck")
 
     def slip(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether index pulses come at other counts than when the arm was homed, or not at all."""
         if self.home is None:
             return None
         away = apart(reading.latch, self.home) % self.whole
@@ -240,6 +290,7 @@ class Safety:
         return _named(far > self.whole + self.limits.slip, "index pulse missing")
 
     def noise(self, seen: Seen, reading: Reading) -> str | None:
+        """Whether a potentiometer jumps too often."""
         if self.last is None:
             return None
         leap = np.abs(reading.pots - self.last.pots) > self.limits.jumps_of
@@ -263,18 +314,7 @@ class Safety:
 
 
 _RUNS = ("hot", "position", "jump", "speed", "torque", "disagree")
-_CHECKS: tuple[Callable[[Safety, Seen, Reading], str | None], ...] = (
-    Safety.hot,
-    Safety.jump,
-    Safety.slip,
-    Safety.stuck,
-    Safety.noise,
-    Safety.disagree,
-    Safety.position,
-    Safety.speed,
-    Safety.torque,
-    Safety.error,
-)
+_CHECKS = ("hot", "jump", "slip", "stuck", "noise", "disagree", "beyond", "error")  # in this order
 
 
 def _named(bad: Bools, what: str) -> str | None:

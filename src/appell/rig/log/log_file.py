@@ -1,4 +1,4 @@
-"""The log of a run: a record a cycle, an MCAP file that survives a kill.
+"""The log of a run: one record per cycle, in an MCAP file that survives a kill.
 
 Each cycle is one message, and one write to the system: what was written is there, whatever becomes
 of the process. A machine that loses its power loses what the system had not yet put on the disk.
@@ -64,6 +64,7 @@ def fields(n: int) -> list[tuple[str, str, str, int]]:
 
 @lru_cache
 def payload_type(n: int) -> np.dtype[np.void]:
+    """NumPy's type of the numbers of a cycle."""
     return np.dtype([(name, kind, (many,) if many else ()) for name, kind, _, many in fields(n)])
 
 
@@ -93,6 +94,7 @@ def layout(n: int) -> struct.Struct:
 
 
 def schema_text(n: int) -> str:
+    """The fields of a cycle as the text of a ROS message."""
     return "".join(
         f"{ros}{f'[{many}]' if many else ''} {name}\n" for name, _, ros, many in fields(n)
     )
@@ -137,6 +139,7 @@ class Writer:
         self.written += 1
 
     def event(self, time: int, cycle: int, state: State, reason: str) -> None:
+        """Write a change of state."""
         text = reason.encode() + b"\0"
         payload = struct.pack("<QB3xI", cycle, state, len(text)) + text
         self._write(mcap.message(_EVENTS, self.events, time, payload))
@@ -144,20 +147,18 @@ class Writer:
 
     def _write(self, data: bytes | bytearray) -> None:
         """All of it, or an error and nothing of it."""
-        done = os.write(self.fd, data)
-        if done == len(data):
-            self.crc = zlib.crc32(data, self.crc)
-            return
+        view, done = memoryview(data), 0
         try:  # a disk may have room for a part; the next call says why not for all
-            while done < len(data):
-                done += os.write(self.fd, data[done:])
+            while done < len(view):
+                done += os.write(self.fd, view[done:])
         except OSError:
-            size = os.fstat(self.fd).st_size
-            os.ftruncate(self.fd, size - done)
+            if done:
+                os.ftruncate(self.fd, os.fstat(self.fd).st_size - done)
             raise
         self.crc = zlib.crc32(data, self.crc)
 
     def close(self, clean: bool = True) -> None:
+        """Close the file; a ``clean`` one has its end and its checksum."""
         if self.fd < 0:
             return
         try:

@@ -17,30 +17,29 @@ CDR = b"\x00\x01\x00\x00"  # little-endian
 
 
 def record(opcode: int, content: bytes) -> bytes:
+    """A record of any kind."""
     return RECORD.pack(opcode, len(content)) + content
 
 
 def header(library: str) -> bytes:
+    """The record that a file begins with."""
     return record(HEADER, _text("ros2") + _text(library))
 
 
 def schema(number: int, name: str, text: str) -> bytes:
+    """The record that describes the fields of messages."""
     return record(SCHEMA, struct.pack("<H", number) + _text(name) + _text("ros2msg") + _text(text))
 
 
 def channel(number: int, schema: int, topic: str, metadata: Mapping[str, str]) -> bytes:
+    """The record of a channel, with its metadata."""
     pairs = b"".join(_text(k) + _text(v) for k, v in metadata.items())
-    return record(
-        CHANNEL,
-        struct.pack("<HH", number, schema)
-        + _text(topic)
-        + _text("cdr")
-        + struct.pack("<I", len(pairs))
-        + pairs,
-    )
+    head = struct.pack("<HH", number, schema) + _text(topic) + _text("cdr")
+    return record(CHANNEL, head + struct.pack("<I", len(pairs)) + pairs)
 
 
 def message(channel: int, sequence: int, time: int, payload: bytes) -> bytes:
+    """The record of a message."""
     return record(MESSAGE, MESSAGE_HEAD.pack(channel, sequence, time, time) + CDR + payload)
 
 

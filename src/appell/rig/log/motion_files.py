@@ -12,6 +12,7 @@ import numpy as np
 from appell.control.trajectories.joint_space import spline
 from appell.control.trajectories.trajectory import Trajectory
 from appell.errors import InputError, quoted, reading
+from appell.given import number
 from appell.model.model import KINDS
 from appell.model.units import units_of
 from appell.rig.machine.outputs import OUTPUTS, Switch, switches_of
@@ -33,45 +34,19 @@ def read_motion(
     outputs: Sequence[str] = OUTPUTS,
     *,
     kinds: Sequence[str] = (),
-) -> Trajectory:
-    """The spline through a file's positions of n joints, so many times as fast.
+) -> tuple[Trajectory, list[Switch]]:
+    """The spline through a file's positions of n joints, so many times as fast, and when the
+    digital outputs are switched on the way.
 
     A CSV file has the columns t, q1, ..., qn in s and rad, or m for joints that slide. A first line
     may name them, in any order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a
     unit if it likes: ``t [ms]``, ``q2 [deg]``, ``q3 [mm]``. ``kinds`` are those of the joints, all
-    revolute if not given. Columns named as the digital ``outputs`` are for :func:`read_switches`.
-    An npz file has the arrays t, (m,), and q, (m, n), and one, (m,), for each output.
+    revolute if not given. A column named as one of the ``outputs`` has 1 where that is on from its
+    row's time on, until the next row's, and 0 where it is off. An npz file has the arrays t, (m,),
+    and q, (m, n), and one, (m,), for each output.
     """
-    t, q, _ = _read(path, kinds or ("revolute",) * n, speed, joints, outputs)
-    return spline(q, t)
-
-
-def read_switches(
-    path: Path | str,
-    n: int,
-    speed: float = 1.0,
-    joints: Sequence[str] = (),
-    outputs: Sequence[str] = OUTPUTS,
-    *,
-    kinds: Sequence[str] = (),
-) -> list[Switch]:
-    """When the outputs of a motion's file are switched. A column of an output has 1 where it is on
-    from its row's time on, until the next row's, and 0 where it is off."""
-    t, _, levels = _read(path, kinds or ("revolute",) * n, speed, joints, outputs)
-    return switches_of(t, levels)
-
-
-def _read(
-    path: Path | str,
-    kinds: Sequence[str],
-    speed: float,
-    joints: Sequence[str],
-    outputs: Sequence[str],
-) -> tuple[Array, Array, Levels]:
-    """Times from 0 on, positions, and the levels of the outputs that the file has."""
-    n = len(kinds)
-    if not 0 < speed < np.inf:
-        raise InputError(f"speed = {speed!r}; expected a number greater than zero.")
+    number("speed", speed)
+    kinds = kinds or ("revolute",) * n
     path = Path(path)
     with reading(path):
         if path.suffix == ".npz":
@@ -101,18 +76,14 @@ def _read(
             raise InputError(
                 f"{path}: output {name!r} in row {row}; expected 1 (on) or 0 (off) in each row."
             )
-    return (t - t[0]) / speed, q, levels
+    t = (t - t[0]) / speed
+    return spline(q, t), switches_of(t, levels)
 
 
 def write_motion(
-    path: Path | str,
-    t: Array,
-    q: Array,
-    levels: Levels | None = None,
-    *,
-    kinds: Sequence[str] = (),
+    path: Path | str, t: Array, q: Array, levels: Levels | None = None, *, kinds: Sequence[str] = ()
 ) -> None:
-    """As read_motion and read_switches read it, of joints of these kinds; never over a file that is
+    """Write a motion as read_motion reads it, of joints of these kinds; never over a file that is
     there."""
     levels = levels or {}
     units = [f" [{u.position}]" for u in units_of(kinds, q.shape[1])] if kinds else []

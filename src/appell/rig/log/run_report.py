@@ -53,26 +53,32 @@ class Report:
 
     @property
     def t(self) -> Array:
+        """s since the first cycle, (cycles,)."""
         return self.log.t
 
     @property
     def q(self) -> Array:
+        """Estimated positions, rad, or m of a joint that slides, (cycles, n)."""
         return self.log["q"]
 
     @property
     def v(self) -> Array:
+        """Estimated speeds, rad/s or m/s, (cycles, n)."""
         return self.log["v"]
 
     @property
     def qd(self) -> Array:
+        """Desired positions, rad or m, (cycles, n)."""
         return self.log["qd"]
 
     @property
     def tau(self) -> Array:
+        """Torques that the law asked for, N m or N, (cycles, n)."""
         return self.log["tau"]
 
     @property
     def volts(self) -> Array:
+        """Volts of the commands, (cycles, n)."""
         return self.log["volts"]
 
     @property
@@ -119,6 +125,7 @@ class Report:
 
     @property
     def cycles(self) -> int:
+        """How many cycles the log holds."""
         return len(self.log)
 
     @property
@@ -152,6 +159,7 @@ class Report:
 
     @property
     def missed_readings(self) -> int:
+        """How many cycles had no reading."""
         return int((self.log["reading"] == 0).sum())
 
     def histogram(self) -> list[tuple[str, int]]:

@@ -11,21 +11,15 @@ import os
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from select import select
-from typing import Protocol
+from typing import Any, Protocol
 
 from appell.rig.loop.seal import Seal
-from appell.rig.machine.protocol import (
-    Command,
-    Reading,
-    command_bytes,
-    command_size,
-    reading_of,
-    reading_size,
-    safe,
-)
+from appell.rig.machine import protocol
+from appell.rig.machine.protocol import Command, Reading
 
 _POLL = 50e-6  # s between two looks at shared memory
 _HEAD = struct.Struct("<QI")  # sequence number, odd while a record is being written; its size
@@ -36,12 +30,14 @@ _KEPT = 1024  # commands
 class Channel(Protocol):
     """One end of it."""
 
-    def send(self, data: bytes) -> None: ...
+    def send(self, data: bytes) -> None:
+        """Send a record; it may be lost."""
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
         """What came since the last time, the newest last; it may have been kept alone."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Leave the channel."""
 
 
 class Slot:
@@ -53,9 +49,11 @@ class Slot:
 
     @staticmethod
     def size(room: int) -> int:
+        """The bytes of a slot for records of so many."""
         return (_HEAD.size + room + 63) // 64 * 64
 
     def write(self, data: bytes | bytearray) -> None:
+        """Put a record in place of the last one."""
         start = self.at + _HEAD.size
         _HEAD.pack_into(self.memory, self.at, self.sequence + 1, len(data))
         self.memory[start : start + len(data)] = data
@@ -75,6 +73,7 @@ class Slot:
         return bytes(data)
 
     def read_all(self) -> list[bytes]:
+        """What is new, as a list."""
         data = self.read()
         return [] if data is None else [data]
 
@@ -92,14 +91,17 @@ class Ring:
 
     @staticmethod
     def size(room: int, slots: int) -> int:
+        """The bytes of a ring."""
         return _WRITTEN.size + slots * Slot.size(room)
 
     @property
     def written(self) -> int:
+        """How many records there were."""
         count: int = _WRITTEN.unpack_from(self.memory, self.at)[0]
         return count
 
     def write(self, data: bytes) -> None:
+        """Add a record."""
         written = self.written
         self.slots[written % len(self.slots)].write(data)
         _WRITTEN.pack_into(self.memory, self.at, written + 1)
@@ -112,29 +114,39 @@ class Ring:
         return [data for k in new if (data := self.slots[k % many].read()) is not None]
 
 
+def _received(
+    look: Callable[[], list[bytes]], wait: Callable[[float], Any], timeout: float
+) -> list[bytes]:
+    """What a look finds within so many s; ``wait`` is told how many are left."""
+    until = time.monotonic() + timeout
+    while True:
+        came, left = look(), until - time.monotonic()
+        if came or left <= 0:
+            return came
+        wait(left)
+
+
 class SharedMemory:
     """A file in memory: a slot for readings, a ring for commands."""
 
     def __init__(self, path: Path | str, n: int, *, machine: bool = False) -> None:
-        up, down = Slot.size(reading_size(n)), Ring.size(command_size(n), _KEPT)
+        up, down = Slot.size(protocol.reading_size(n)), Ring.size(protocol.command_size(n), _KEPT)
         self.memory = mapped(path, up + down)
-        readings = Slot(self.memory, 0, reading_size(n))
-        commands = Ring(self.memory, up, command_size(n), _KEPT)
+        readings = Slot(self.memory, 0, protocol.reading_size(n))
+        commands = Ring(self.memory, up, protocol.command_size(n), _KEPT)
         self.out: Slot | Ring = readings if machine else commands
         self.into = commands.read if machine else readings.read_all
 
     def send(self, data: bytes) -> None:
+        """Write a record."""
         self.out.write(data)
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
-        until = time.monotonic() + timeout
-        while True:
-            came = self.into()
-            if came or time.monotonic() >= until:
-                return came
-            time.sleep(_POLL)
+        """What came since the last time, within so many s."""
+        return _received(self.into, lambda left: time.sleep(_POLL), timeout)
 
     def close(self) -> None:
+        """Leave the memory."""
         self.memory.close()
 
 
@@ -155,9 +167,11 @@ class Udp:
 
     @property
     def address(self) -> tuple[str, int]:
+        """The address of this end."""
         return self.socket.getsockname()
 
     def send(self, data: bytes) -> None:
+        """Send a record, sealed; nothing before the other end is known."""
         if not self.connected:
             return
         with suppress(ConnectionRefusedError, BlockingIOError):
@@ -165,13 +179,8 @@ class Udp:
             self.socket.send(self.seal.close(data))
 
     def receive(self, timeout: float = 0.0) -> list[bytes]:
-        until = time.monotonic() + timeout
-        while True:
-            came = self._drain()
-            remaining = until - time.monotonic()
-            if came or remaining <= 0:
-                return came
-            select([self.socket], [], [], remaining)
+        """What came since the last time, within so many s."""
+        return _received(self._drain, lambda left: select([self.socket], [], [], left), timeout)
 
     def _drain(self) -> list[bytes]:
         came = []
@@ -192,6 +201,7 @@ class Udp:
         return came
 
     def close(self) -> None:
+        """Close the socket."""
         self.socket.close()
 
 
@@ -205,12 +215,13 @@ class Remote:
         self.refused = 0  # records that were damaged or out of order
 
     def read(self, timeout: float = 0.0) -> Reading | None:
+        """The newest reading; None where none came, or it is old or damaged."""
         if not self.last:  # so that the machine knows whom to answer
-            self.channel.send(command_bytes(safe(0, 0, self.n)))
+            self.channel.send(protocol.command_bytes(protocol.safe(0, 0, self.n)))
         came = self.channel.receive(timeout)
         if not came:
             return None
-        reading = reading_of(came[-1], self.n)
+        reading = protocol.reading_of(came[-1], self.n)
         if reading is None or reading.cycle <= self.last:
             self.refused += 1
             return None
@@ -218,9 +229,11 @@ class Remote:
         return reading
 
     def write(self, command: Command) -> None:
-        self.channel.send(command_bytes(command))
+        """Send a command."""
+        self.channel.send(protocol.command_bytes(command))
 
     def close(self) -> None:
+        """Leave the channel."""
         self.channel.close()
 
 

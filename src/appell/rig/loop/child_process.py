@@ -19,18 +19,16 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from appell.control.laws.law import Law
 from appell.errors import AppellError, InputError
-from appell.rig.controller.controller import Controller, rehearse
-from appell.rig.controller.mission import Mission
-from appell.rig.controller.safety import Limits
+from appell.rig.controller.controller import rehearse
 from appell.rig.log.log_file import Writer, message_type
 from appell.rig.loop.channels import Channel, Remote, SharedMemory, Slot, Udp, mapped
 from appell.rig.loop.control_loop import SWITCH, ControlLoop, between_readings
 from appell.rig.loop.realtime import Clock, prepare
+from appell.rig.loop.run_setup import Setup
 from appell.rig.loop.serve_simulated import serve
 from appell.rig.loop.users_script import import_script, script_of
-from appell.rig.machine.faults import Fault
+from appell.rig.machine.faults import OWN, Fault
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.protocol import Hardware, connected
 from appell.rig.machine.simulated_machine import Rig
@@ -58,6 +56,7 @@ class PlantJob:
     seed: int
 
     def run(self, ready: Ready) -> None:
+        """Be the machine until the run is over."""
         rig = Rig(self.robot, self.machine, self.q0, self.faults, self.seed)
         rig.arm.settle(rig.volts, rig.arm.brake)  # compiled before it has to be quick
         channel: Channel
@@ -79,39 +78,36 @@ class ControllerJob:
     """To be the controller."""
 
     folder: Path
-    law: Law
-    mission: Mission
-    machine: Machine
-    limits: Limits
+    setup: Setup
     hardware: Callable[[], Hardware]
-    log: Path
-    metadata: dict[str, Any]
-    faults: list[Fault]
-    tool: int
 
     def run(self, ready: Ready) -> None:
-        n = self.machine.n
-        controller = Controller(self.law, self.mission, self.machine, self.limits, self.tool)
+        """Move the machine until the run is over."""
+        machine, n = self.setup.machine, self.setup.machine.n
+        controller = self.setup.controller()
         for law in (controller.mission_law, controller.law):
-            rehearse(law, self.machine)
-        board = Slot(mapped(self.folder / "board", board_size(n)), 0, message_type(n).itemsize)
-        writer = Writer(self.log, n, self.metadata)
+            rehearse(law, machine)
+        board = board_in(self.folder, n)
+        assert self.setup.log is not None
+        writer = Writer(self.setup.log, n, self.setup.metadata)
         hardware = connected(self.hardware)
-        lines = _Lines(self.machine.period)
+        lines, own = _Lines(machine.period), [f for f in self.setup.faults if f.kind in OWN]
         loop = ControlLoop(
-            controller, hardware, writer, board=board, faults=self.faults, ask=lambda: _asked(lines)
+            controller, hardware, writer, board=board, faults=own, ask=lambda: _asked(lines)
         )
         allowed = prepare(priority=50, cpu=0)
         ready({})
-        clock = between_readings(hardware, self.machine.period)
+        clock = between_readings(hardware, machine.period)
         if clock is None:
             controller.fail("readings lost: the machine does not answer")
-        result = loop.run(clock or Clock(self.machine.period))
+        result = loop.run(clock or Clock(machine.period))
         _leave(self.folder / "controller.json", asdict(result) | {"allowed": allowed})
 
 
-def board_size(n: int) -> int:
-    return Slot.size(message_type(n).itemsize)
+def board_in(folder: Path, n: int) -> Slot:
+    """The newest cycle of a run, in memory that its processes share."""
+    room = message_type(n).itemsize
+    return Slot(mapped(folder / "board", Slot.size(room)), 0, room)
 
 
 def over_channel(channel: str, address: Any, key: bytes, n: int) -> Remote:
@@ -122,6 +118,7 @@ def over_channel(channel: str, address: Any, key: bytes, n: int) -> Remote:
 
 
 def send_job(job: PlantJob | ControllerJob) -> bytes:
+    """The bytes that tell a process what to be."""
     try:
         data = pickle.dumps(job)
     except Exception as problem:  # what a user's own class may raise
@@ -198,6 +195,7 @@ def _part() -> Any:
 
 
 def main() -> None:
+    """Do the job that standard input tells."""
     signal.alarm(ceil(START + _HANGS))
     ready = _to_parent()
     try:

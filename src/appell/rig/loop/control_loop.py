@@ -57,13 +57,8 @@ class ControlLoop:
         faults: Sequence[Fault] = (),
         ask: Callable[[], str | None] | None = None,
     ) -> None:
-        self.controller, self.hardware, self.writer, self.board = (
-            controller,
-            hardware,
-            writer,
-            board,
-        )
-        self.faults, self.ask = list(faults), ask
+        self.controller, self.hardware, self.writer = controller, hardware, writer
+        self.board, self.faults, self.ask = board, list(faults), ask
         self.told: State | None = None
         self.tick = self.cycles = self.busy = 0
         self.full = False  # the log, of the disk
@@ -73,25 +68,30 @@ class ControlLoop:
         """To the end, and a few cycles on. Without a clock: as fast as readings come."""
         self.begin(clock)
         try:
-            while self._stepped():
-                pass
+            self.interruptible(self.finish)
         except BaseException:  # a second interrupt, or a fault of our own
             self._write(self.controller.safe(self.tick + 1, 0))
             self.hardware.close()
             raise
         return self.end()
 
-    def _stepped(self) -> bool:
-        """A cycle; an interrupt makes the next ones the last."""
+    def finish(self) -> None:
+        """All cycles that are left."""
+        while self.step():
+            pass
+
+    def interruptible(self, cycles: Callable[[], None]) -> None:
+        """Some cycles; an interrupt makes the next ones the last."""
         try:
-            return self.step()
+            cycles()
         except KeyboardInterrupt as asked:
             if self.controller.ended:
                 raise
             self.controller.stop(reason_of(asked))
-            return True
+            self.finish()
 
     def begin(self, clock: Clock | None = None) -> None:
+        """Get ready for the first cycle."""
         self.timed, self.clock = clock is not None, clock or NoClock()
         self.zero = time.time_ns() - time.monotonic_ns() if clock else 0
         self.left, self.stands = TAIL + self.controller.machine.watchdog, False

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -19,12 +20,12 @@ from appell.errors import AppellError, InputError
 from appell.rig.controller.safety import State
 from appell.rig.log.log_file import message_type, read_log
 from appell.rig.log.run_report import Report
-from appell.rig.loop.channels import Slot, mapped
+from appell.rig.loop.channels import Slot
 from appell.rig.loop.child_process import (
     START,
     ControllerJob,
     PlantJob,
-    board_size,
+    board_in,
     over_channel,
     send_job,
 )
@@ -62,15 +63,15 @@ class Running:
         self.log = ready.log or folder / "log.mcap"
         self.plant: subprocess.Popen[bytes] | None = None
         self.controller: subprocess.Popen[bytes] | None = None
-        n = ready.machine.n
-        self.kind = message_type(n)
-        self.board = Slot(mapped(folder / "board", board_size(n)), 0, self.kind.itemsize)
+        self.kind = message_type(ready.machine.n)
+        self.board = board_in(folder, ready.machine.n)
         self.pulse = Slot(self.board.memory, 0, self.kind.itemsize)
         self.still, self.left = 0.0, _FIRST  # s without a new cycle, and how many there may be
         self.verdict = ""  # why its processes were killed
         self.begun = False  # whether they listen
 
     def begin(self) -> None:
+        """Start the processes, and wait until they are ready."""
         r = self.ready
         hardware = r.hardware
         if hardware is None:
@@ -81,21 +82,7 @@ class Running:
             self.plant = _process()
             address = _ready(self.plant, told, "the simulated machine")["address"]
             hardware = partial(over_channel, r.channel, address, key, r.machine.n)
-        own = [f for f in r.faults if f.kind in OWN]
-        told = send_job(
-            ControllerJob(
-                self.folder,
-                r.law,
-                r.mission,
-                r.machine,
-                r.limits,
-                hardware,
-                self.log.absolute(),
-                r.metadata,
-                own,
-                r.tool,
-            )
-        )
+        told = send_job(ControllerJob(self.folder, replace(r, log=self.log.absolute()), hardware))
         self.controller = _process()
         _ready(self.controller, told, "the control loop")
         self.begun = True
@@ -112,22 +99,22 @@ class Running:
         self.tell_plant(fault_line(fault))
 
     def tell_plant(self, line: bytes) -> None:
+        """Send a line to the simulated machine."""
         if self.plant is None:
             raise InputError("the machine is not simulated; it takes no faults.")
         _tell(self.plant, line)
 
     def stop(self, reason: str = "stop") -> None:
         """The end: zero volts and brakes."""
-        assert self.controller is not None
         _tell(self.controller, reason.encode() + b"\n")
 
     def switch(self, bits: int) -> None:
         """The outputs of an arm that is led."""
-        assert self.controller is not None
         _tell(self.controller, f"{SWITCH}{bits}\n".encode())
 
     @property
     def over(self) -> bool:
+        """Whether the loop has ended."""
         return self.controller is None or self.controller.poll() is not None
 
     def wait(self, watch: Callable[[Running], None] | None = None) -> Report:
@@ -173,6 +160,7 @@ class Running:
     # After it
 
     def report(self) -> Report:
+        """What came of the run, when its loop has ended."""
         controller = self.controller
         assert controller is not None
         controller.wait()
@@ -223,13 +211,12 @@ def _process() -> subprocess.Popen[bytes]:
     )
 
 
-def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
+def _tell(process: subprocess.Popen[bytes] | None, data: bytes) -> None:
+    assert process is not None
     assert process.stdin is not None
-    try:
+    with suppress(BrokenPipeError):  # it is over
         process.stdin.write(data)
         process.stdin.flush()
-    except BrokenPipeError:
-        pass  # it is over
 
 
 def _ready(process: subprocess.Popen[bytes], told: bytes, what: str) -> dict[str, Any]:

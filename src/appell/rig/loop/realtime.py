@@ -98,6 +98,7 @@ class NoClock:
     overruns = 0
 
     def wait(self) -> tuple[int, int]:
+        """One period on, and not late."""
         return 1, 0
 
 
@@ -112,6 +113,7 @@ def empty_loop(period: float, seconds: float) -> float:
 
 
 def time_empty_loop() -> None:
+    """Print the share of late cycles of a loop that does nothing."""
     period, seconds = map(float, sys.argv[1:])
     prepare(priority=50, cpu=0)
     clock, cycles, bad = Clock(period), 0, 0

@@ -14,11 +14,15 @@ import numpy as np
 
 from appell.control.laws.law import Law
 from appell.errors import InputError
+from appell.given import one_of, optional, whole
+from appell.rig.controller.controller import Controller
 from appell.rig.controller.mission import Follow, Mission, refuse_mission
 from appell.rig.controller.safety import Limits
 from appell.rig.machine.faults import OWN, Fault, refuse_joints, refuse_simulated
 from appell.rig.machine.machine import Machine, arm_of, machine_for
-from appell.rig.machine.protocol import Hardware, Order
+from appell.rig.machine.outputs import ALL
+from appell.rig.machine.protocol import Hardware
+from appell.rig.machine.simulated_machine import Rig
 from appell.robots.robot import Robot
 
 CHANNELS = ("lockstep", "shm", "udp")
@@ -43,6 +47,7 @@ class Setup:
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """What the log tells about the run besides its cycles."""
         return {
             "machine": self.machine.name,
             "robot": self.robot.name,
@@ -52,6 +57,14 @@ class Setup:
             "kinds": list(self.machine.kinds or ()),
             "outputs": list(self.machine.outputs),
         }
+
+    def rig(self) -> Rig:
+        """The simulated machine, from power-up."""
+        return Rig(self.robot, self.machine, self.q0, list(self.faults), self.seed)
+
+    def controller(self) -> Controller:
+        """The controller, before its first cycle."""
+        return Controller(self.law, self.mission, self.machine, self.limits, self.tool)
 
     @contextmanager
     def log_path(self) -> Iterator[Path]:
@@ -87,11 +100,19 @@ def setup(
     arm = arm_of(law.robot)
     if channel is None:
         channel = "lockstep" if hardware is None else "own"
-    elif channel not in CHANNELS:
-        raise InputError(f"rig: channel = {channel!r}; expected one of {', '.join(CHANNELS)}.")
-    _refuse(machine, hardware, robot, log, faults, limits, tool, seed)
-    kinds = arm.joint_kinds
-    machine = replace(machine or machine_for(arm), kinds=kinds)
+    else:
+        one_of("rig: channel", channel, CHANNELS)
+    driver = "what makes a driver when it is called, such as its class"
+    optional("rig: machine", machine, Machine, "a rig.Machine")
+    optional("rig: hardware", hardware, Callable, driver)
+    optional("rig: log", log, str | PathLike, "the name of a file")
+    optional("rig: limits", limits, Limits, "such as rig.Limits()")
+    optional("rig: robot", robot, Robot, "a Robot")
+    _refuse_faults(faults)
+    if not isinstance(tool, int) or tool & ~ALL:
+        raise InputError(f"rig: tool = {tool!r}; expected bits of rig.Order.TOOL_1 and TOOL_2.")
+    whole("rig: seed", seed)
+    machine = replace(machine or machine_for(arm), kinds=arm.joint_kinds)
     refuse_joints(faults, machine.n)
     if hardware is not None:
         refuse_simulated(faults, OWN if channel != "lockstep" else ("disk full",))
@@ -114,59 +135,15 @@ def setup(
     if path is not None and not path.absolute().parent.is_dir():
         raise InputError(f"log: there is no folder {path.parent} for {path.name}.")
     return Setup(
-        law,
-        mission,
-        machine,
-        robot or arm,
-        wakes,
-        channel,
-        hardware,
-        log=path,
-        faults=list(faults),
-        limits=limits or Limits(),
-        tool=tool,
-        seed=seed,
-    )
+        law, mission, machine, robot or arm, wakes, channel, hardware, path, list(faults),
+        limits or Limits(), tool, seed,
+    )  # fmt: skip
 
 
-def _refuse(
-    machine: Any,
-    hardware: Any,
-    robot: Any,
-    log: Any,
-    faults: Any,
-    limits: Any,
-    tool: Any,
-    seed: Any,
-) -> None:
-    """What is of another kind than it must be."""
-    outputs = Order.TOOL_1 | Order.TOOL_2
+def _refuse_faults(faults: Any) -> None:
     listed = isinstance(faults, Sequence) and not isinstance(faults, str | bytes)
-    expected = [
-        ("machine", machine, machine is None or isinstance(machine, Machine), "a rig.Machine"),
-        (
-            "hardware",
-            hardware,
-            hardware is None or callable(hardware),
-            "what makes a driver when it is called, such as its class",
-        ),
-        ("log", log, log is None or isinstance(log, str | PathLike), "the name of a file"),
-        (
-            "faults",
-            faults,
-            listed and all(isinstance(f, Fault) for f in faults),
-            "a list such as [rig.Fault('hot', cycle=1800, joint=2)]",
-        ),
-        ("limits", limits, limits is None or isinstance(limits, Limits), "such as rig.Limits()"),
-        ("robot", robot, robot is None or isinstance(robot, Robot), "a Robot"),
-        (
-            "tool",
-            tool,
-            isinstance(tool, int) and tool & ~outputs == 0,
-            "bits of rig.Order.TOOL_1 and TOOL_2",
-        ),
-        ("seed", seed, isinstance(seed, int) and seed >= 0, "a whole number, zero or more"),
-    ]
-    for name, given, right, wanted in expected:
-        if not right:
-            raise InputError(f"rig: {name} = {given!r}; expected {wanted}.")
+    if not listed or not all(isinstance(fault, Fault) for fault in faults):
+        raise InputError(
+            f"rig: faults = {faults!r}; expected a list such as [rig.Fault('hot', cycle=1800, "
+            "joint=2)]."
+        )

@@ -24,6 +24,7 @@ _TAG = 16  # bytes
 
 
 def new_key() -> bytes:
+    """A key for one run."""
     return secrets.token_bytes(32)
 
 

@@ -79,6 +79,7 @@ def _obey(rig: Rig, line: bytes) -> None:
 
 
 def summary(rig: Rig, clock: Clock | None = None) -> dict[str, Any]:
+    """What became of a simulated machine."""
     return {
         "cycles": rig.cycle,
         "safe": rig.safe,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from appell.errors import InputError
+from appell.given import one_of, whole
 
 Kind = Literal[
     "lost readings",  # size is not used: nothing arrives for the duration
@@ -51,22 +52,18 @@ class Fault:
     def __post_init__(self) -> None:
         if isinstance(self.kind, str):
             object.__setattr__(self, "kind", self.kind.replace("-", " "))
-        if self.kind not in KINDS:
-            raise InputError(f"Fault: kind = {self.kind!r}; expected one of {', '.join(KINDS)}.")
-        for name in ("cycle", "joint", "duration"):
-            x = getattr(self, name)
-            if isinstance(x, bool) or not isinstance(x, int) or x < 0:
-                raise InputError(f"Fault: {name} = {x!r}; expected a whole number, zero or more.")
+        one_of("Fault: kind", self.kind, KINDS)
+        for name, least in (("cycle", 0), ("joint", 0), ("duration", 1)):
+            whole(f"Fault: {name}", getattr(self, name), least)
         if not isinstance(self.size, int | float) or not abs(self.size) < 1e9:
             raise InputError(f"Fault: size = {self.size!r}; expected a number below 1e9.")
         if self.kind in _SIZED and not (self.size > 0 or (self.kind == "slip" and self.size)):
             raise InputError(
                 f"Fault: size = {self.size!r}; '{self.kind}' needs one: {_SIZED[self.kind]}."
             )
-        if self.duration == 0:
-            raise InputError("Fault: duration = 0; expected one cycle or more.")
 
     def at(self, cycle: int) -> bool:
+        """Whether the fault is there in a cycle."""
         return self.cycle <= cycle < self.cycle + self.duration
 
 
@@ -112,7 +109,7 @@ def _number(name: str, value: str) -> float:
     try:
         return _NUMBERS[name](value)
     except ValueError:
-        kind = "a number" if name == "size" else "a whole number, zero or more"
+        kind = "a number" if name == "size" else "a whole number, 0 or more"
         raise InputError(f"{name} = {value!r}; expected {kind}") from None
 
 
@@ -128,6 +125,7 @@ def _joint(value: str, joints: Sequence[str]) -> int:
 
 
 def active(faults: list[Fault], kind: Kind, cycle: int) -> list[Fault]:
+    """The faults of a kind that are there in a cycle."""
     return [f for f in faults if f.kind == kind and f.at(cycle)]
 
 
@@ -142,6 +140,7 @@ def refuse_simulated(faults: Sequence[Fault], own: Sequence[str]) -> None:
 
 
 def refuse_joints(faults: Sequence[Fault], n: int) -> None:
+    """Refuse faults of joints that the machine does not have."""
     for fault in faults:
         if fault.joint >= n:
             raise InputError(f"{fault}: there are joints 0 to {n - 1}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import cast
 
 from appell.rig.machine.faults import Fault, Kind, active
 
@@ -12,11 +13,8 @@ class Wire:
     "commands"."""
 
     def __init__(self, what: str, faults: list[Fault]) -> None:
-        kinds: dict[str, tuple[Kind, Kind, Kind]] = {
-            "readings": ("lost readings", "damaged readings", "late readings"),
-            "commands": ("lost commands", "damaged commands", "late commands"),
-        }
-        self.lost, self.damaged, self.late = kinds[what]
+        kinds = (cast("Kind", f"{how} {what}") for how in ("lost", "damaged", "late"))
+        self.lost, self.damaged, self.late = kinds
         self.faults = faults
         self.waiting: deque[tuple[int, bytes]] = deque()
 

@@ -1,11 +1,11 @@
 """Machine: what stands between a law and an arm's motors, as numbers.
 
-Numbers are one for all joints, or one a joint. Joints are revolute, or prismatic with m for rad.
+Numbers are one for all joints, or one per joint. Joints are revolute, or prismatic with m for rad.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from appell.control.laws.gains import Kind, gain
 from appell.errors import InputError
+from appell.given import whole
 from appell.model.model import KINDS
 from appell.model.units import UNKNOWN, Units, units_of
 from appell.rig.machine.outputs import OUTPUTS, bits_of, refuse_names
@@ -26,7 +27,6 @@ Numbers = npt.ArrayLike
 TURN = 2 * np.pi
 _PATIENCE = 60.0  # s: a watchdog that waits longer guards nothing
 DAC_BITS = ADC_BITS = 12  # the cards of Valera et al. 2003: PCL-726 and PCL-818
-_SIZE, _LEVEL = Kind(matrix=False, positive=True), Kind(matrix=False)
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Machine:
     lower: Numbers  # rad, no joint goes below
     upper: Numbers  # rad, or above
     speed: Numbers  # rad/s, no joint goes faster
-    counts: Numbers  # of an encoder a revolution of its motor
-    gear: Numbers  # revolutions of the motor a revolution of the joint
+    counts: Numbers  # of an encoder per revolution of its motor
+    gear: Numbers  # revolutions of the motor per revolution of the joint
     pot_low: Numbers  # rad, at 0 V of the potentiometer: code 0
     pot_high: Numbers  # rad, at 5 V: code 4095
-    torque_constant: Numbers  # N m a A of the motor
+    torque_constant: Numbers  # N m/A of the motor
     resistance: Numbers  # ohm
-    amplifier: Numbers  # A of the motor a V of the command
+    amplifier: Numbers  # A/V: current of the motor, by the command
     supply: Numbers = 40.0  # V
     full_scale: float = 10.0  # V of a command, both ways
-    viscous: Numbers = 0.0  # N m s a rad, at the joint
+    viscous: Numbers = 0.0  # N m s/rad, at the joint
     coulomb: Numbers = 0.0  # N m, at the joint
     brake: Numbers = 0.0  # N m, at the joint, when the brake is on
     index: Numbers = 0.0  # rad of the motor at which the index pulse comes
@@ -62,21 +62,18 @@ class Machine:
 
     def __post_init__(self) -> None:
         n = self._joints()
-        for name in _POSITIVE | _FREE | _LEVELS:
-            kind = _SIZE if name in _POSITIVE else _LEVEL
+        for name, kind in _NUMBERS.items():
             given = getattr(self, name)
-            x = _any(name, given, n) if name in _FREE else gain(f"Machine: {name}", given, n, kind)
+            x = _any(name, given, n) if kind is None else gain(f"Machine: {name}", given, n, kind)
             object.__setattr__(self, name, x)
         for name in ("full_scale", "period"):
             x = getattr(self, name)
             if not isinstance(x, int | float) or not 0 < x < np.inf:
                 raise InputError(f"Machine: {name} = {x!r}; expected a number more than zero.")
-        if isinstance(self.watchdog, bool) or not isinstance(self.watchdog, int):
-            raise InputError(f"Machine: watchdog = {self.watchdog!r}; expected whole cycles.")
-        if not 1 <= self.watchdog <= _PATIENCE / self.period:
+        whole("Machine: watchdog", self.watchdog, 1)
+        if self.watchdog > _PATIENCE / self.period:
             raise InputError(
-                f"Machine: watchdog = {self.watchdog}; expected one cycle or more, and "
-                f"{_PATIENCE:g} s at most."
+                f"Machine: watchdog = {self.watchdog}; expected cycles of {_PATIENCE:g} s at most."
             )
         if self.kinds is not None and UNKNOWN in units_of(self.kinds, self.n):
             raise InputError(
@@ -84,15 +81,16 @@ class Machine:
                 f"each of {self.n} joints."
             )
         refuse_names(self.outputs, self.kept)
-        self._ordered("lower", "upper")
-        self._ordered("pot_low", "pot_high")
+        for low, high in (("lower", "upper"), ("pot_low", "pot_high")):
+            if not (getattr(self, low) < getattr(self, high)).all():
+                raise InputError(f"Machine: {low} must be below {high}, joint by joint.")
         counts = np.asarray(self.counts)
         if (counts != np.round(counts)).any():
             raise InputError(f"Machine: counts = {counts}; expected whole numbers.")
 
     def _joints(self) -> int:
-        names = _POSITIVE | _FREE | _LEVELS
-        sizes = {np.size(getattr(self, name)) for name in names if np.ndim(getattr(self, name))}
+        numbers = [getattr(self, name) for name in _NUMBERS]
+        sizes = {np.size(x) for x in numbers if np.ndim(x)}
         if len(sizes) > 1:
             raise InputError(
                 f"Machine: numbers for {sorted(sizes)} joints; expected as many in each, or one "
@@ -102,10 +100,6 @@ class Machine:
         if not 1 <= n <= MOST_JOINTS:  # a reading has a bit for each motor that is too hot
             raise InputError(f"Machine: numbers for {n} joints; expected 1 to {MOST_JOINTS}.")
         return n
-
-    def _ordered(self, low: str, high: str) -> None:
-        if not (np.asarray(getattr(self, low)) < np.asarray(getattr(self, high))).all():
-            raise InputError(f"Machine: {low} must be below {high}, joint by joint.")
 
     # What follows from it
 
@@ -126,22 +120,22 @@ class Machine:
 
     @cached_property
     def count(self) -> Array:
-        """rad of the joint a count."""
+        """rad of the joint per count."""
         return TURN / (np.asarray(self.counts) * np.asarray(self.gear))
 
     @cached_property
     def revolution(self) -> Array:
-        """rad of the joint a revolution of the motor: from one index pulse to the next."""
+        """rad of the joint per revolution of the motor: from one index pulse to the next."""
         return TURN / np.asarray(self.gear)
 
     @cached_property
     def code(self) -> Array:
-        """rad a step of the potentiometer's converter."""
+        """rad of the joint per step of the potentiometer's converter."""
         return (np.asarray(self.pot_high) - np.asarray(self.pot_low)) / (2**ADC_BITS - 1)
 
     @cached_property
     def torque_per_volt(self) -> Array:
-        """N m at the joint a volt of the command."""
+        """N m/V: torque at the joint, by the command."""
         return np.asarray(self.gear) * np.asarray(self.torque_constant) * np.asarray(self.amplifier)
 
     @cached_property
@@ -151,7 +145,7 @@ class Machine:
 
     @cached_property
     def volt_step(self) -> float:
-        """V a step of the output's converter."""
+        """V per step of the output's converter."""
         return self.full_scale / 2 ** (DAC_BITS - 1)
 
     def dac(self, volts: Array) -> npt.NDArray[np.int64]:
@@ -168,7 +162,7 @@ class Machine:
 
     @cached_property
     def _steps(self) -> tuple[Array, Array, Array, Array]:
-        """Of the output's converter: steps a torque, from, to, and V a step."""
+        """Of the output's converter: steps per N m, the first, the last, and V per step."""
         half, one = 2 ** (DAC_BITS - 1), np.ones(self.n)
         per_torque = 1 / (self.torque_per_volt * self.volt_step)
         return per_torque, -half * one, (half - 1) * one, self.volt_step * one
@@ -183,12 +177,13 @@ class Machine:
         return np.asarray(self.pot_low) + self.code * codes
 
 
-_POSITIVE = frozenset(
-    {"speed", "counts", "gear", "torque_constant", "resistance", "amplifier", "supply"}
-)
-_LEVELS = frozenset({"viscous", "coulomb", "brake"})
-_FREE = frozenset({"lower", "upper", "pot_low", "pot_high", "index"})
-assert {f.name for f in fields(Machine)} > _POSITIVE | _LEVELS | _FREE
+# What the numbers of joints may be; None: of either sign.
+_POSITIVE = "speed", "counts", "gear", "torque_constant", "resistance", "amplifier", "supply"
+_NUMBERS: dict[str, Kind | None] = {
+    **dict.fromkeys(_POSITIVE, Kind(matrix=False, positive=True)),
+    **dict.fromkeys(("viscous", "coulomb", "brake"), Kind(matrix=False)),
+    **dict.fromkeys(("lower", "upper", "pot_low", "pot_high", "index")),
+}
 
 
 def _any(name: str, given: Any, n: int) -> Array:
@@ -197,7 +192,7 @@ def _any(name: str, given: Any, n: int) -> Array:
         x = np.broadcast_to(np.asarray(given, dtype=float), (n,)).copy()
     except (TypeError, ValueError):
         raise InputError(
-            f"Machine: {name} = {given!r}; expected a number, or one a joint."
+            f"Machine: {name} = {given!r}; expected a number, or one per joint."
         ) from None
     if not np.isfinite(x).all():
         raise InputError(f"Machine: {name} = {given!r}; expected finite numbers.")
@@ -255,17 +250,15 @@ def machine_for(robot: Dynamics) -> Machine:
     arm = arm_of(robot)
     if robot.name == "puma560":
         return puma560_machine()
-    names = ("lower", "upper", "speed", "effort")
-    low, high, speed, effort = (
-        np.array([getattr(joint, name) for joint in arm.model.joints], dtype=float)
-        for name in names
-    )
-    for name, x in zip(names, (low, high, speed, effort), strict=True):
-        if not np.isfinite(x).all():
+    limits = list[Array]()
+    for name in ("lower", "upper", "speed", "effort"):
+        limits.append(np.array([getattr(joint, name) for joint in arm.model.joints], dtype=float))
+        if not np.isfinite(limits[-1]).all():
             raise InputError(
                 f"'{robot.name}': its joints have no {name}, so no machine can be assumed for it; "
                 "give machine=Machine(...), or --machine on the command line."
             )
+    low, high, speed, effort = limits
     gear, supply, full = 100.0, 48.0, 10.0
     k = supply / (1.5 * gear * speed)
     current = effort / (gear * k)

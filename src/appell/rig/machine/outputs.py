@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError
+from appell.given import is_number
 from appell.rig.machine.protocol import Order
 
 Bits = npt.NDArray[np.int64]
@@ -105,8 +106,7 @@ def _checked(given: Any, outputs: Sequence[str], duration: float) -> Switch:
             f"switch {given!r}; expected a time, an output's name and whether it goes on, such as "
             f"(0.5, {OUTPUTS[0]!r}, True)."
         ) from None
-    number = isinstance(time, int | float | np.number) and not isinstance(time, bool)
-    if not number or not 0 <= time <= duration + 1e-9:
+    if not is_number(time) or not 0 <= time <= duration + 1e-9:
         raise InputError(
             f"switch of {name!r} at {time!r} s; expected a time from 0 to {duration:g} s, the "
             "motion's duration."

@@ -1,4 +1,4 @@
-"""The hardware interface: a reading and a command a cycle, and what a driver has to do.
+"""The hardware interface: one reading and one command per cycle, and what a driver has to do.
 
 Both are records of a fixed layout, little-endian, that ends with the CRC-32 of all before it. They
 are the same over every channel. A record that is damaged, cut, of another version or of another
@@ -52,7 +52,7 @@ class Reading(NamedTuple):
     time: int  # ns, of the machine's own clock
     echo: int  # the cycle of the last command that it heard
     status: int  # Status
-    hot: int  # a bit a joint whose motor is too hot
+    hot: int  # one bit per joint, set where its motor is too hot
     counts: Whole  # of the encoders, since power-up
     latch: Whole  # the counts at the last index pulse
     pulses: Whole  # how many index pulses there were, modulo 2^16
@@ -109,6 +109,7 @@ def connected(make: Callable[[], Hardware]) -> Hardware:
 
 
 def zero_volts(n: int) -> Whole:
+    """Codes of the outputs' converter for 0 V."""
     return np.full(n, 2048, dtype=np.int64)
 
 
@@ -121,14 +122,17 @@ def safe(cycle: int, time: int, n: int) -> Command:
 
 
 def reading_size(n: int) -> int:
+    """The bytes of a reading of n joints."""
     return _READING.size + 12 * n + _CRC.size
 
 
 def command_size(n: int) -> int:
+    """The bytes of a command to n joints."""
     return _COMMAND.size + 2 * n + _CRC.size
 
 
 def reading_bytes(r: Reading) -> bytes:
+    """A reading as a record."""
     head = _READING.pack(
         _MAGIC_READING, VERSION, len(r.counts), r.status, r.hot, r.cycle, r.time, r.echo
     )
@@ -138,6 +142,7 @@ def reading_bytes(r: Reading) -> bytes:
 
 
 def command_bytes(c: Command) -> bytes:
+    """A command as a record."""
     head = _COMMAND.pack(_MAGIC_COMMAND, VERSION, len(c.codes), c.order, 0, c.cycle, c.time)
     body = head + c.codes.astype("<u2").tobytes()
     return body + _CRC.pack(crc32(body))

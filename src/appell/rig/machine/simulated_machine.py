@@ -64,6 +64,7 @@ class Rig:
         return self.measure()
 
     def obey(self, command: Command | None) -> None:
+        """Follow a command, or none; after too many cycles without one, stop."""
         again = command is not None and command.order & (Order.RESET | Order.ENABLE) == Order.RESET
         if again:
             self.status &= ~Status.WATCHDOG
@@ -98,20 +99,14 @@ class Rig:
         return off and not self.volts.any()
 
     def measure(self) -> Reading:
-        cycle, faults = self.cycle, self.faults
-        encoders = self.encoders
+        """What the sensors tell after this cycle."""
+        cycle, faults, encoders = self.cycle, self.faults, self.encoders
         encoders.see(self.arm.q, cycle, faults)
-        return Reading(
-            cycle,
-            round(1e9 * cycle * self.machine.period),
-            self.echo,
-            self.status,
-            self.switches.see(self.arm.current, cycle, faults),
-            encoders.counts,
-            encoders.latch,
-            encoders.pulses,
-            self.pots.see(self.arm.q, cycle, faults),
-        )
+        hot = self.switches.see(self.arm.current, cycle, faults)
+        pots = self.pots.see(self.arm.q, cycle, faults)
+        time = round(1e9 * cycle * self.machine.period)
+        counted = encoders.counts, encoders.latch, encoders.pulses
+        return Reading(cycle, time, self.echo, self.status, hot, *counted, pots)
 
 
 def _pull(target: Array, arm: SimulatedArm, machine: Machine) -> Array:

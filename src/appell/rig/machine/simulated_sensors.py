@@ -14,7 +14,7 @@ from appell.robots.robot import Array
 NOISE = 0.7  # codes, root mean square, of a potentiometer that is well
 LINEARITY = 3.0  # codes by which it is not quite linear: 0.07 % of its range, assumed
 HOT, AMBIENT = 130.0, 25.0  # degrees Celsius
-WARMING, THERMAL = 0.8, 600.0  # K a W of the motor's losses, and s: assumed
+WARMING, THERMAL = 0.8, 600.0  # K/W of the motor's losses, and s: assumed
 _OFTEN = 16  # cycles between two looks at temperatures
 _MANY = 256  # cycles whose noise is drawn at once
 
@@ -39,6 +39,7 @@ class Encoders:
         return np.floor(q * self.per_rad - self.zero)
 
     def see(self, q: Array, cycle: int, faults: list[Fault]) -> None:
+        """Count on to where the joints are."""
         true, revolution = self._at(q)
         counts = (true.astype(np.int64) + self.offset).astype(np.int32)  # they may run over
         stuck = list[int]()
@@ -77,6 +78,7 @@ class Potentiometers:
         self.noise: Iterator[Array] = iter(())
 
     def see(self, q: Array, cycle: int, faults: list[Fault]) -> Any:
+        """The codes for where the joints are."""
         noise = next(self.noise, None)
         if noise is None:
             self.noise = iter(NOISE * self.random.standard_normal((_MANY, len(q))))
@@ -99,6 +101,7 @@ class Switches:
         self.hot = 0
 
     def see(self, current: Array, cycle: int, faults: list[Fault]) -> int:
+        """The bits of the motors that are too hot."""
         if cycle % _OFTEN == 0:
             rise = WARMING * current**2 * self.resistance - (self.temperature - AMBIENT)
             self.temperature = self.temperature + self.share * rise

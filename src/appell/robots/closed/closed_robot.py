@@ -297,8 +297,9 @@ class ClosedRobot(Robot):
         """Coordinates that bring the tool where it is wanted; the library's robots say how."""
         if self._inverse_kinematics is None:
             raise InputError(
-                f"'{self.name}' has no inverse kinematics of its own; assemble(guess, fixed=...) "
-                "finds coordinates for given ones of the actuated joints."
+                f"'{self.name}' has no inverse kinematics of its own; "
+                "appell.control.inverse_kinematics(robot, pose) solves that of any robot, and "
+                "assemble(guess, fixed=...) closes it for given coordinates of its actuators."
             )
         return self._inverse_kinematics(*target, **options)
 

@@ -25,12 +25,12 @@ import numpy.typing as npt
 from casadi import SX, vertcat
 
 from appell.compile.enclose import Unbounded, enclose
+from appell.robots.dynamics import Array
 from appell.simulation.path import NODES, Piece
 
 if TYPE_CHECKING:
     from appell.simulation.contacts.contact import Contacts, Described, Geometry
 
-Array = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 
 DEGREE = len(NODES) - 1
@@ -64,6 +64,7 @@ class Along:
         return _COEFFICIENTS @ self.piece.y[:, : self.nq]
 
     def time(self, x: Any) -> Any:
+        """The time at a place x of the step."""
         return self.piece.start + (x + 1) * self.half
 
     def bounds(self, m: Array, w: Array) -> Bounds:

@@ -13,10 +13,14 @@ from functools import cached_property, lru_cache, partial
 from math import isfinite, prod
 from typing import Any, NamedTuple
 
+import casadi
 import numpy as np
 import numpy.typing as npt
+from casadi import SX, jacobian, jtimes, vertcat
 
 from appell.compile.make import kernel_of
+from appell.compile.record import Recorded, as_sx
+from appell.compile.tape import Foreign, Tape
 from appell.equations.coordinates import in_joints
 from appell.equations.free import coordinate_rates, orientation
 from appell.equations.kinematics import poses
@@ -25,9 +29,10 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector
 from appell.model.limits import Limit, limits
 from appell.model.model import BASE, Model
+from appell.robots.dynamics import Array
+from appell.simulation.contacts.surface import surface
 from appell.walls import Implicit, Wall
 
-Array = npt.NDArray[np.floating[Any]]
 Ask = Callable[[Array, Array], Any]
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
@@ -58,6 +63,7 @@ class Geometry:
 
     @property
     def pairs(self) -> int:
+        """How many contacts are of a point with a wall."""
         return len(self.points) * len(self.surfaces)
 
     def __len__(self) -> int:
@@ -74,6 +80,12 @@ class ContactState(NamedTuple):
     normal: Array  # (m, 3) away from the wall; zero for stops
     P: Array  # (k, 3, nv) points' Jacobians
     turning: Array  # (k, 3) dP/dt v
+
+
+def no_contacts(n: int) -> ContactState:
+    """The state of no contacts, of a robot with n speeds."""
+    shapes: tuple[Any, ...] = (0, 0, (0, n), 0, (0, 3), (0, 3, n), (0, 3))
+    return ContactState(*(np.empty(shape) for shape in shapes))
 
 
 @dataclass(frozen=True)
@@ -103,8 +115,7 @@ class Contacts:
     @cached_property
     def implicit(self) -> npt.NDArray[np.bool_]:
         """Which contacts are with a wall that is given by a function of the user's."""
-        walls = [isinstance(w, Implicit) for w in self.walls]
-        return np.array(walls * len(self.points) + [False] * len(self.stops), dtype=bool)
+        return self.per_contact(lambda wall: isinstance(wall, Implicit), False).astype(bool)
 
     def per_contact(self, of_wall: Callable[[Wall], float | None], otherwise: float) -> Array:
         """A number of each contact's wall; ``otherwise`` where the wall has none, and at stops."""
@@ -113,8 +124,7 @@ class Contacts:
 
     @cached_property
     def geometry(self) -> Geometry:
-        from appell.simulation.contacts.surface import surface
-
+        """What the contacts are recorded from."""
         surfaces = tuple(surface(wall).serialize() for wall in self.walls)
         return Geometry(self.model, self.points, surfaces, self.stops)
 
@@ -139,6 +149,7 @@ class Contacts:
 
     @cached_property
     def any_foreign(self) -> bool:
+        """Whether any wall has no known bound."""
         return bool(self.foreign.any())
 
     @cached_property
@@ -146,6 +157,7 @@ class Contacts:
         return _compiled(_contacts, self.geometry)
 
     def at(self, q: Array, v: Array) -> ContactState:
+        """All contacts at one instant."""
         gap, rate, J, drift, normal, P, turning = self._full(q, v)
         P, turning = P.reshape(-1, 3, self.model.nv), turning.reshape(-1, 3)
         return ContactState(gap, rate, J, drift, normal, P, turning)
@@ -262,8 +274,6 @@ def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def _compiled(described: Callable[[Geometry], Described], geometry: Geometry) -> Ask:
-    from appell.compile.tape import Foreign
-
     inputs, outputs, function = described(geometry)
     try:
         return kernel_of("contacts", function, inputs, outputs, recorder=_tape).bare
@@ -272,8 +282,6 @@ def _compiled(described: Callable[[Geometry], Described], geometry: Geometry) ->
 
 
 def _tape(function: Any, inputs: Any, outputs: Any, _: Any) -> Any:
-    from appell.compile.tape import Tape
-
     return Tape.from_casadi(function(), inputs, outputs)
 
 
@@ -295,31 +303,23 @@ def _by_casadi(function: Any, inputs: Shapes, outputs: Shapes) -> Ask:
     return ask
 
 
-def _gaps(geometry: Geometry) -> Described:
-    inputs, outputs = _state_shapes(geometry)
+def _gaps(geometry: Geometry, more: Shapes | None = None) -> Described:
+    """Gaps and their rates, and more of these shapes."""
+    model, m = geometry.model, len(geometry)
+    inputs: dict[str, Shape] = {"q": (model.nq,), "v": (model.nv,)}
+    outputs: dict[str, Shape] = {"gap": (m,), "rate": (m,), **(more or {})}
     return inputs, outputs, partial(_function, geometry, list(outputs))
 
 
 def _contacts(geometry: Geometry) -> Described:
+    """All that a ContactState holds."""
     m, k, nv = len(geometry), 3 * max(len(geometry.points), 1), geometry.model.nv
-    inputs, outputs = _state_shapes(geometry)
-    outputs |= {"J": (m, nv), "drift": (m,), "normal": (m, 3)}
-    outputs |= {"P": (k, nv), "turning": (k,)}
-    return inputs, outputs, partial(_function, geometry, list(outputs))
-
-
-def _state_shapes(geometry: Geometry) -> tuple[dict[str, Shape], dict[str, Shape]]:
-    model, m = geometry.model, len(geometry)
-    return {"q": (model.nq,), "v": (model.nv,)}, {"gap": (m,), "rate": (m,)}
+    more = {"J": (m, nv), "drift": (m,), "normal": (m, 3), "P": (k, nv), "turning": (k,)}
+    return _gaps(geometry, more)
 
 
 def measured(geometry: Geometry, q: Any) -> tuple[list[Any], Any, Any]:
     """Of recorded coordinates q: the points, and of all contacts gaps and normals."""
-    import casadi
-    from casadi import SX, vertcat
-
-    from appell.compile.record import Recorded, as_sx
-
     scalars = [Recorded(x) for x in casadi.vertsplit(q)]
     at = [vertcat(*map(as_sx, p)) for p in positions(geometry.model, scalars, geometry.points)]
     surfaces = [casadi.Function.deserialize(text) for text in geometry.surfaces]
@@ -331,10 +331,6 @@ def measured(geometry: Geometry, q: Any) -> tuple[list[Any], Any, Any]:
 
 def _function(geometry: Geometry, outputs: Sequence[str]) -> Any:
     """The CasADi function of q and v; matrices leave it as columns, row by row."""
-    import casadi
-    from casadi import SX, jacobian, jtimes, vertcat
-
-    from appell.compile.record import Recorded, as_sx
 
     def rows(matrix: Any) -> Any:
         return casadi.vec(casadi.densify(matrix).T)
@@ -366,11 +362,9 @@ def _function(geometry: Geometry, outputs: Sequence[str]) -> Any:
 def _felt(geometry: Geometry, J: Any, P: Any) -> list[Any]:
     """Of each contact, 1, or 0 where no speed changes its gap: there J is only rounding beside the
     Jacobian of its point, and would hold the robot with a force that does not exist."""
-    import casadi
-
     felt = []
     for k in range(geometry.pairs):
         p = 3 * (k // len(geometry.surfaces))
         margin = casadi.sumsqr(J[k, :]) - _ROUNDING**2 * casadi.sumsqr(P[p : p + 3, :])
         felt.append((1 + casadi.sign(margin)) / 2)
-    return [*felt, *[casadi.SX(1)] * len(geometry.stops)]
+    return [*felt, *[SX(1)] * len(geometry.stops)]

@@ -11,7 +11,7 @@ force. Which contacts hold is found by :mod:`appell.simulation.contacts.settle` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.simulation.contacts.contact import Contacts, ContactState
+from appell.robots.dynamics import Array
+from appell.simulation.contacts.contact import Contacts, ContactState, no_contacts
 from appell.simulation.contacts.impact import slides, tangents
 from appell.simulation.mechanics import Mechanics
+from appell.simulation.torques import Torque
 
-Array = npt.NDArray[np.floating[Any]]
 Indices = npt.NDArray[np.intp]
-Torque = Callable[[float, Array, Array], Array]
 
 # Baumgarte's terms, 1/s: what integration adds to a gap that should stay decays at this rate.
 _PULL = 5.0
@@ -104,6 +104,8 @@ class Holder:
 
     def at(self, q: Array, v: Array) -> ContactState:
         """The contacts at one instant."""
+        if not len(self.contacts):
+            return no_contacts(len(v))
         return self.mechanics.contacts(self.contacts, q, v)
 
     def point(self, c: ContactState, contact: int) -> Array:
@@ -123,6 +125,7 @@ class Holder:
         return rate[: len(q)], rate[len(q) :]
 
     def forces(self, t: float, q: Array, v: Array, modes: Modes) -> ContactForces:
+        """The motion while the modes last, and the forces of what holds."""
         dq, a = self.free(t, q, v, modes.turning)
         if modes.simple:
             return ContactForces(dq, a, np.empty(0), np.empty((0, 2)), np.empty(0))
@@ -269,5 +272,6 @@ def _direction(normal: Array, velocity: Array, d: Array) -> Array:
 
 
 def unit(x: Array) -> Array:
+    """A vector of length one along x; zero stays zero."""
     size = sqrt(x @ x)
     return x / size if size > 0 else x

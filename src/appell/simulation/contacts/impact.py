@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.contact import Contacts, ContactState
 from appell.simulation.contacts.least import CoulombFriction, Paradox, least, with_friction
 
-Array = npt.NDArray[np.floating[Any]]
 Indices = npt.NDArray[np.intp]
 
 LAWS = ("newton", "poisson")
@@ -46,17 +46,9 @@ class Impact:
     energy_change: float  # J, of the whole robot
 
     def __str__(self) -> str:
-        struck = ", ".join(
-            _struck(*contact)
-            for contact in zip(
-                self.points,
-                self.walls,
-                self.impulses,
-                self.velocity_jumps,
-                self.angles,
-                strict=True,
-            )
-        )
+        names, numbers = (self.points, self.walls), (self.impulses, self.velocity_jumps)
+        contacts = zip(*names, *numbers, self.angles, strict=True)
+        struck = ", ".join(_struck(*contact) for contact in contacts)
         return f"{self.time:.6f} s: {struck}; energy {self.energy_change:+.3g} J"
 
 
@@ -89,19 +81,13 @@ def jump(
     L = np.linalg.cholesky(M)
     before = c.rate[taking]
     rubbing = [i for i, k in enumerate(taking) if mu[i] > 0 and contacts.of_point[k] >= 0]
-    J = c.J[taking]
-    if rubbing:
-        rows, units, bases = friction_rows(contacts, c, taking, mu, rubbing)
-        J = np.vstack([J, rows])
-        U = np.linalg.solve(L, J.T)
-        p = _rubbed(U, J @ v, units, e, law)
-        tangential = np.zeros((len(taking), 3))
-        for unit, i, T in zip(units, rubbing, bases, strict=True):
-            tangential[i] = p[list(unit.rows)] @ T
-    else:
-        U = np.linalg.solve(L, J.T)
-        p = _smooth(U, before, e, law)
-        tangential = np.zeros((len(taking), 3))
+    rows, units, bases = friction_rows(contacts, c, taking, mu, rubbing)
+    J = np.vstack([c.J[taking], *rows])
+    U = np.linalg.solve(L, J.T)
+    p = _rubbed(U, J @ v, units, e, law) if rubbing else _smooth(U, before, e, law)
+    tangential = np.zeros((len(taking), 3))
+    for unit, i, T in zip(units, rubbing, bases, strict=True):
+        tangential[i] = p[list(unit.rows)] @ T
     x = U @ p
     after = v + np.linalg.solve(L.T, x)
     energy = float(0.5 * x @ (L.T @ (v + after)))
@@ -138,7 +124,7 @@ def _rubbed(U: Array, before: Array, units: Sequence[CoulombFriction], e: Array,
 
 def friction_rows(
     contacts: Contacts, c: ContactState, taking: Indices, mu: Array, rubbing: Sequence[int]
-) -> tuple[Array, list[CoulombFriction], list[Array]]:
+) -> tuple[list[Array], list[CoulombFriction], list[Array]]:
     """Tangential rows of the contacts that rub, to stand below the normal ones; and the
     tangents themselves, (r, 3) for each."""
     units, rows, bases = [], [], []
@@ -149,7 +135,7 @@ def friction_rows(
         rows.append(R)
         bases.append(T)
         at += len(R)
-    return np.vstack(rows), units, bases
+    return rows, units, bases
 
 
 def slides(normal: Array, P: Array) -> tuple[Array, Array]:
@@ -215,6 +201,7 @@ def audit(impact: Impact, kinetic: float, law: str) -> None:
 
 
 def impact_to_json(impact: Impact) -> dict[str, Any]:
+    """An impact as what JSON can hold."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in vars(impact).items()
@@ -222,6 +209,7 @@ def impact_to_json(impact: Impact) -> dict[str, Any]:
 
 
 def impact_from_json(data: dict[str, Any]) -> Impact:
+    """The impact that impact_to_json wrote."""
     arrays = ("impulses", "velocity_jumps", "angles", "friction")
     kinds: dict[str, Any] = dict.fromkeys(arrays, np.array) | {"points": tuple, "walls": tuple}
     return Impact(**{name: kinds.get(name, float)(value) for name, value in data.items()})

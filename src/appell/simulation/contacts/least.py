@@ -10,15 +10,14 @@ principle, and a complementarity problem takes its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from appell.robots.dynamics import Array
 from appell.simulation.contacts.lemke import lemke
-
-Array = npt.NDArray[np.floating[Any]]
 
 # Contacts give way by this part of what they resist: those that repeat others then share loads as
 # springs would, instead of one of them taking all it can.
@@ -66,7 +65,8 @@ def least(U: Array, h: Array) -> tuple[Array, Array]:
     if distance < 1e-9:
         raise Contradiction
     active = u > 0
-    x = _meeting(unit[:, active], wanted[active])
+    # The shortest x that meets the active demands exactly.
+    x = np.linalg.lstsq(unit[:, active].T, wanted[active], rcond=1e-12)[0]
     spare = unit.T @ x - wanted
     if spare.min() < -1e-9:  # the active set is not exact; nnls itself is close
         x = unit @ u / (1 - wanted @ u)
@@ -76,11 +76,6 @@ def least(U: Array, h: Array) -> tuple[Array, Array]:
         shared = np.zeros(m)
         shared[active] = np.linalg.lstsq(unit[:, active], x, rcond=None)[0]
     return x * size, np.maximum(shared, 0) * size / lengths
-
-
-def _meeting(U: Array, h: Array) -> Array:
-    """The shortest x with U^T x = h."""
-    return np.linalg.lstsq(U.T, h, rcond=1e-12)[0]
 
 
 def _shared(U: Array, x: Array, tight: npt.NDArray[np.bool_]) -> Array | None:
@@ -135,8 +130,8 @@ def _by_lemke(
     W: Array, w: Array, normals: Sequence[int], units: Sequence[CoulombFriction], low: Array
 ) -> Array:
     """A solution with friction along some directions only."""
-    to_p = [np.eye(len(w))[:, k] for k in normals]  # what each unknown adds to p
-    given = low.copy()
+    normal = np.eye(len(w))[:, list(normals)]
+    to_p, given = normal.copy(), low.copy()  # what each normal adds to p, and p without them
     resting = [u for u in units if u.sliding is None]
     for u in units:
         if u.sliding is None:
@@ -144,18 +139,13 @@ def _by_lemke(
         rows = list(u.rows)
         given[rows] = -_bound(low, u) * u.sliding
         if u.normal is not None:
-            to_p[list(normals).index(u.normal)][rows] = -u.mu * u.sliding
-    directions = []
-    for u in resting:
-        for d in _DIRECTIONS[len(u.rows)]:
-            column = np.zeros(len(w))
-            column[list(u.rows)] = d
-            directions.append((u, column))
+            to_p[rows, list(normals).index(u.normal)] = -u.mu * u.sliding
+    directions = [(u, d) for u in resting for d in _DIRECTIONS[len(u.rows)]]
     n, m, r = len(normals), len(directions), len(resting)
-    B = np.column_stack([*to_p, *(c for _, c in directions)]) if n + m else np.zeros((len(w), 0))
-    rows_of = np.column_stack(
-        [*(np.eye(len(w))[:, k] for k in normals), *(c for _, c in directions)]
-    )
+    along = np.zeros((len(w), m))
+    for j, (u, d) in enumerate(directions):
+        along[list(u.rows), j] = d
+    B, rows_of = np.hstack([to_p, along]), np.hstack([normal, along])
     M = np.zeros((n + m + r, n + m + r))
     q = np.zeros(n + m + r)
     M[: n + m, : n + m] = rows_of.T @ W @ B

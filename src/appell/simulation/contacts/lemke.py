@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.floating[Any]]
+from appell.robots.dynamics import Array
+
 Indices = npt.NDArray[np.intp]
 
 _TRIES = 6
