@@ -172,7 +172,7 @@ def test_the_tables_fail_nowhere_and_say_why_they_differ():
 
 
 def test_the_figures_show_our_counts_and_the_paper_s_polynomials():
-    over_links, over_branches = (picture.draw() for picture in shafei2018_counts.pictures())
+    over_links, over_branches = (picture.draw() for picture in shafei2018_counts.PICTURES)
     for figure, x, factor, n in ((over_links, 10, 4, 10), (over_branches, 10, 10, 4)):
         for c, axes in enumerate(figure.axes):
             lines = axes.get_lines()

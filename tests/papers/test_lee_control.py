@@ -156,7 +156,7 @@ def test_a_converter_of_the_papers_bit():
 
 
 def test_pictures_have_a_line_a_joint():
-    figure = lee1982_control.errors_picture()
+    figure = lee1982_control.errors_picture.draw()
     assert len(figure.axes) == 6
     for j, axes in enumerate(figure.axes):
         np.testing.assert_allclose(axes.lines[0].get_ydata(), 1e4 * followed().error[:, j])

@@ -9,10 +9,10 @@ the arm is at rest, as those of some paths are largest when they stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import radians
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,11 @@ from appell.control.trajectories.trajectory import Trajectory
 from appell.papers.common.timing import quickest
 from appell.robots.registry import load
 from appell.robots.robot import Robot
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule
 from appell.show.style import INK, JOINTS
 from appell.simulation import Run
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 START, GOAL = np.radians([90, 0, 90, 0, 0, 0]), np.radians([45, 30, 0, 45, 60, 90])
 KP, KV, PERIOD = 100.0, 20.0, 0.01
@@ -245,50 +242,40 @@ _ASSUMED = (
 )
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "Figures 3 to 8: position errors of the six joints",
-            f"A quintic of {DURATION:g} s, sampled every {1000 * PERIOD:g} ms. Dashed: one bit of "
-            f"12, {BIT:.3g} rad.",
-            errors_picture,
-        ),
-        Picture(
-            "The largest error by path, duration and sampling time",
-            f"Of any joint, in rad. Dashed: one bit of 12, {BIT:.3g} rad.",
-            largest_picture,
-        ),
-    ]
-
-
-def errors_picture() -> Figure:
-    """Each joint's error over time."""
+@picture(
+    "Figures 3 to 8: position errors of the six joints",
+    f"A quintic of {DURATION:g} s, sampled every {1000 * PERIOD:g} ms. Dashed: one bit of 12, "
+    f"{BIT:.3g} rad.",
+    7.2, 4.2, 2, 3,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw each joint's error over time."""
     run = followed()
-    with new_figure(7.2, 4.2) as figure:
-        for j, axes in enumerate(new_grid(figure, 2, 3)):
-            axes.plot(run.t, 1e4 * run.error[:, j], color=JOINTS[j])
-            for side in (-1, 1):
-                axes.axhline(side * 1e4 * BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
-            axes.set(title=f"joint {j + 1}", xlim=(0, DURATION + REST), ylim=(-5.2, 5.2))
-            if j % 3 == 0:
-                axes.set_ylabel("error, 10⁻⁴ rad")
-            if j >= 3:
-                axes.set_xlabel("time, s")
-    return figure
+    for j, axes in enumerate(panels):
+        axes.plot(run.t, 1e4 * run.error[:, j], color=JOINTS[j])
+        for side in (-1, 1):
+            axes.axhline(side * 1e4 * BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
+        axes.set(title=f"joint {j + 1}", xlim=(0, DURATION + REST), ylim=(-5.2, 5.2))
+        if j % 3 == 0:
+            axes.set_ylabel("error, 10⁻⁴ rad")
+        if j >= 3:
+            axes.set_xlabel("time, s")
 
 
-def largest_picture() -> Figure:
-    """A panel a path, a line a duration."""
-    with new_figure(7.2, 3.0) as figure:
-        for axes, path in zip(new_grid(figure, 1, 4, legend=0.3), PATHS, strict=True):
-            for duration, colour in zip(DURATIONS, JOINTS, strict=False):
-                errors = [followed(path, duration, period).max_error for period in PERIODS]
-                x = [1000 * period for period in PERIODS]
-                axes.plot(x, errors, "o-", ms=3, color=colour, label=f"{duration:g} s")
-            axes.axhline(BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
-            axes.set(title=path, xlabel="sampling time, ms", xscale="log", yscale="log")
-            axes.set_xticks(x, [f"{ms:g}" for ms in x])
-            axes.minorticks_off()
-            axes.set_ylim(3e-6, 1e-2)
-        add_legend(figure, columns=4)
-    return figure
+@picture(
+    "The largest error by path, duration and sampling time",
+    f"Of any joint, in rad. Dashed: one bit of 12, {BIT:.3g} rad.",
+    7.2, 3.0, 1, 4, legend=4,
+)  # fmt: skip
+def largest_picture(panels: Sequence[Any]) -> None:
+    """Draw a panel per path, a line per duration."""
+    x = [1000 * period for period in PERIODS]
+    for axes, path in zip(panels, PATHS, strict=True):
+        for duration, colour in zip(DURATIONS, JOINTS, strict=False):
+            errors = [followed(path, duration, period).max_error for period in PERIODS]
+            axes.plot(x, errors, "o-", ms=3, color=colour, label=f"{duration:g} s")
+        axes.axhline(BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
+        axes.set(title=path, xlabel="sampling time, ms", xscale="log", yscale="log")
+        axes.set_xticks(x, [f"{ms:g}" for ms in x])
+        axes.minorticks_off()
+        axes.set_ylim(3e-6, 1e-2)

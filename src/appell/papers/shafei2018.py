@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import nan, pi, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +22,13 @@ from appell.papers import shafei2018_counts
 from appell.robots.recipe import Recipe, recorded
 from appell.robots.robot import Robot
 from appell.show.document import Document, Movie, Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.figures import drawing, new_figure
 from appell.show.rules import AtMost, Differs, Known, Within
 from appell.show.style import INK, JOINTS, LINE
 from appell.simulation import Run, simulate
 from appell.walls import Circle
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from appell.simulation.contacts.impact import Impact
 
 Array = npt.NDArray[np.floating[Any]]
@@ -77,7 +77,7 @@ def document() -> Document:
         ],
         pictures=[
             *(Picture(f"Figure {k}", text, draw) for k, (text, draw) in FIGURES.items()),
-            *shafei2018_counts.pictures(),
+            *shafei2018_counts.PICTURES,
         ],
         movies=[Movie("The flight", "Five impacts within 1.5 s; ten times slower.", movie)],
     )  # fmt: skip
@@ -284,37 +284,30 @@ def points() -> tuple[Array, dict[str, Array], dict[str, Array]]:
     return times, places, rates
 
 
-def _history(which: int, axis: int, label: str) -> Figure:
-    """A component of all points over time: positions (1) or velocities (2)."""
-    found = points()
-    t, values = found[0], found[which]
-    assert isinstance(values, dict)
-    with new_figure(7.2, 3.4) as drawn:
-        (axes,) = new_grid(drawn, 1, 1, legend=0.55)
-        for k, (name, x) in enumerate(values.items()):
-            style = ("-", (0, (4, 2)))[k // len(JOINTS)]
-            axes.plot(t, x[:, axis], color=JOINTS[k % len(JOINTS)], ls=style, lw=1.2, label=name)
-        for impact in flight().impacts:
-            axes.axvline(impact.time, color=INK, lw=0.6, alpha=0.3)
-        axes.set(xlabel="time, s", ylabel=label, xlim=(0, UNTIL))
-        add_legend(drawn, columns=6)
-    return drawn
+@drawing(7.2, 3.4, 1, 1, legend=6, below=0.55)
+def _history(panels: Sequence[Any], velocities: bool, axis: int, label: str) -> None:
+    """Draw a component of all points' positions or velocities over time."""
+    t, places, rates = points()
+    (axes,) = panels
+    for k, (name, x) in enumerate((rates if velocities else places).items()):
+        style = ("-", (0, (4, 2)))[k // len(JOINTS)]
+        axes.plot(t, x[:, axis], color=JOINTS[k % len(JOINTS)], ls=style, lw=1.2, label=name)
+    for impact in flight().impacts:
+        axes.axvline(impact.time, color=INK, lw=0.6, alpha=0.3)
+    axes.set(xlabel="time, s", ylabel=label, xlim=(0, UNTIL))
 
 
-def _configurations() -> Figure:
-    """The tree at the start and at each impact, in the circle."""
+@drawing(7.2, 5.0)
+def _configurations(figure: Any) -> None:
+    """Draw the tree at the start and at each impact, in the circle."""
     robot, run = tree(), flight()
-    moments = [0.0, *(impact.time for impact in run.impacts)]
-    with new_figure(7.2, 5.0) as drawn:
-        panels = drawn.subplots(
-            2, 3, gridspec_kw={"left": 0, "right": 1, "top": 0.94, "bottom": 0.01, "hspace": 0.12}
-        )
-        for axes, t in zip(panels.flat, moments, strict=True):
-            struck = [x.points for x in run.impacts if x.time == t]
-            title = f"{t:.4f} s" + (f": {', '.join(struck[0])}" if struck else "")
-            axes.set_title(title, loc="center")
-            _draw(axes, _corners(robot, run(t)[0]), struck[0] if struck else ())
-    return drawn
+    struck = {0.0: (), **{impact.time: impact.points for impact in run.impacts}}
+    room = {"left": 0, "right": 1, "top": 0.94, "bottom": 0.01, "hspace": 0.12}
+    panels = figure.subplots(2, 3, gridspec_kw=room)
+    for axes, (t, names) in zip(panels.flat, struck.items(), strict=True):
+        title = f"{t:.4f} s" + (f": {', '.join(names)}" if names else "")
+        axes.set_title(title, loc="center")
+        _draw(axes, _corners(robot, run(t)[0]), names)
 
 
 def _corners(robot: Robot, q: Array) -> dict[str, Array]:
@@ -333,50 +326,40 @@ def _draw(axes: Any, at: dict[str, Array], struck: Sequence[str]) -> list[Any]:
     return lines
 
 
-def _energies() -> Figure:
+@drawing(7.2, 3.2, 1, 1, legend=3)
+def _energies(panels: Sequence[Any]) -> None:
+    """Draw the kinetic, the potential and the total energy over time."""
     run = flight()
-    with new_figure(7.2, 3.2) as drawn:
-        (axes,) = new_grid(drawn, 1, 1, legend=0.3)
-        axes.plot(run.t, run.kinetic, color=JOINTS[0], label="kinetic")
-        axes.plot(run.t, run.potential, color=JOINTS[1], label="potential")
-        axes.plot(run.t, run.energy, color=INK, label="total")
-        axes.set(xlabel="time, s", ylabel="energy, J", xlim=(0, UNTIL))
-        add_legend(drawn, columns=3)
-    return drawn
+    lines = {"kinetic": (run.kinetic, JOINTS[0]), "potential": (run.potential, JOINTS[1])}
+    for name, (energy, colour) in (lines | {"total": (run.energy, INK)}).items():
+        panels[0].plot(run.t, energy, color=colour, label=name)
+    panels[0].set(xlabel="time, s", ylabel="energy, J", xlim=(0, UNTIL))
 
 
 FIGURES = {
-    14: ("Positions of joints and end points along X1.", lambda: _history(1, 0, "X1, m")),
-    15: ("Their velocities along X1.", lambda: _history(2, 0, "velocity along X1, m/s")),
-    16: ("Positions of joints and end points along X2.", lambda: _history(1, 1, "X2, m")),
-    17: ("Their velocities along X2.", lambda: _history(2, 1, "velocity along X2, m/s")),
+    14: ("Positions of joints and end points along X1.", lambda: _history(False, 0, "X1, m")),
+    15: ("Their velocities along X1.", lambda: _history(True, 0, "velocity along X1, m/s")),
+    16: ("Positions of joints and end points along X2.", lambda: _history(False, 1, "X2, m")),
+    17: ("Their velocities along X2.", lambda: _history(True, 1, "velocity along X2, m/s")),
     18: ("At the start and at the impacts; struck points are marked.", _configurations),
     19: ("Kinetic, potential and total energy.", _energies),
 }
 
 
 def movie(frames: int = 120, seconds: float = 12.0) -> bytes:
-    """The flight as a GIF file."""
+    """The bytes of a GIF file of the flight."""
     from matplotlib.animation import PillowWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     robot, run = tree(), flight()
     states = [run(t)[0] for t in np.linspace(0, UNTIL, frames)]
-    places = _corners(robot, np.array(states))
-    with new_figure(3.2, 3.2) as drawn:
-        FigureCanvasAgg(drawn)
-        axes = drawn.add_axes((0, 0, 1, 1))
+    places, writer = _corners(robot, np.array(states)), PillowWriter(fps=round(frames / seconds))
+    with new_figure(3.2, 3.2) as figure, TemporaryDirectory() as folder:
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1))
         lines = _draw(axes, {p: x[0] for p, x in places.items()}, ())
-        return _gif(PillowWriter(fps=round(frames / seconds)), drawn, lines, places, frames)
-
-
-def _gif(writer: Any, drawn: Figure, lines: list[Any], places: Any, frames: int) -> bytes:
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory() as folder:
         path = Path(folder, "flight.gif")
-        with writer.saving(drawn, path, dpi=100):
+        with writer.saving(figure, path, dpi=100):
             for k in range(frames):
                 for line, (a, b) in zip(lines, BARS, strict=True):
                     line.set_data(*np.array([places[a][k], places[b][k]]).T)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from appell.compile.count import Operations, Polynomial
 from appell.papers.common.general import SIZES, polynomials
 from appell.papers.shafei2018_branch import alone, as_printed, combination, gibbs_appell, lagrangian
 from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.figures import drawing
 from appell.show.rules import EQUAL, Differs, Known
 from appell.show.style import JOINTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COLUMNS = ("multiplications", "additions")
 
@@ -220,46 +217,40 @@ BRANCHES, LINKS = 4, 4  # held while the other varies
 _COLOURS = dict(zip(PRINTED, (JOINTS[1], JOINTS[0], JOINTS[2]), strict=True))
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            f"Figure 12: operations over the number of links, {BRANCHES} branches",
-            _CAPTION,
-            partial(_drawn, range(SIZES[0], SIZES[-1] + 1), "links of a branch", _over_links),
-        ),
-        Picture(
-            f"Figure 13: operations over the number of branches, {LINKS} links each",
-            _CAPTION,
-            partial(_drawn, range(1, 11), "branches", _over_branches),
-        ),
-    ]
-
-
-def _over_links(count: Polynomial, n: int) -> float:
-    return float(BRANCHES * count(n))
-
-
-def _over_branches(count: Polynomial, n: int) -> float:
-    return float(n * count(LINKS))
-
-
-def _drawn(numbers: Sequence[int], label: str, cost: Callable[[Polynomial, int], float]) -> Figure:
-    ours = counts(True)
-    with new_figure(7.2, 3.2) as figure:
-        panels = new_grid(figure, 1, 2, legend=0.3)
-        for c, (axes, title) in enumerate(zip(panels, COLUMNS, strict=True)):
-            for name, colour in _COLOURS.items():
-                mine, printed = (
-                    [cost(x[c], n) for n in numbers] for x in (ours[name], PRINTED[name])
-                )
-                axes.plot(numbers, mine, color=colour, marker="o", ms=3, label=name)
-                axes.plot(numbers, printed, color=colour, lw=1.0, ls=(0, (4, 3)))
-            axes.set(title=title, yscale="log", xlabel=label)
-        add_legend(figure, columns=3)
-    return figure
-
-
 _CAPTION = (
     "Solid: counted by running the equations, every element of a matrix counted. Dashed: the "
     "paper's polynomials."
+)
+
+
+@drawing(7.2, 3.2, 1, 2, legend=3)
+def _drawn(
+    panels: Sequence[Any],
+    numbers: Sequence[int],
+    label: str,
+    cost: Callable[[Polynomial, int], Any],
+) -> None:
+    """Draw what each method costs over a number of links or branches."""
+    ours = counts(True)
+    for c, (axes, title) in enumerate(zip(panels, COLUMNS, strict=True)):
+        for name, colour in _COLOURS.items():
+            mine, printed = (
+                [float(cost(x[c], n)) for n in numbers] for x in (ours[name], PRINTED[name])
+            )
+            axes.plot(numbers, mine, color=colour, marker="o", ms=3, label=name)
+            axes.plot(numbers, printed, color=colour, lw=1.0, ls=(0, (4, 3)))
+        axes.set(title=title, yscale="log", xlabel=label)
+
+
+PICTURES = (
+    Picture(
+        f"Figure 12: operations over the number of links, {BRANCHES} branches",
+        _CAPTION,
+        lambda: _drawn(SIZES, "links of a branch", lambda count, n: BRANCHES * count(n)),
+    ),
+    Picture(
+        f"Figure 13: operations over the number of branches, {LINKS} links each",
+        _CAPTION,
+        lambda: _drawn(range(1, 11), "branches", lambda count, n: n * count(LINKS)),
+    ),
 )

@@ -52,9 +52,9 @@ def document() -> Document:
         ),
         pictures=[
             *valera2003_line.pictures(),
-            valera2003_rig.picture(),
-            *valera2003_control.pictures(),
-            *valera2003_identification.pictures(),
+            *valera2003_rig.PICTURES,
+            *valera2003_control.PICTURES,
+            *valera2003_identification.PICTURES,
         ],
     )
 

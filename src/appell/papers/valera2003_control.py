@@ -8,9 +8,10 @@ equations, ours beside them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +30,11 @@ from appell.papers.common.timing import quickest
 from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.robots.registry import load
 from appell.robots.robot import Robot
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import AtLeast, AtMost, Expected
 from appell.show.style import JOINTS
 from appell.simulation import Run
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # All poles at -10/s: (s + 10)^2 and (s + 10)^3.
 CONTROLLERS: dict[str, Callable[..., Law]] = {
@@ -245,31 +243,22 @@ _SETTING = (
 MACHINES = "The paper's machines, and the one that made this table."
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "The controllers of table 4",
-            "The largest error of any joint, in rad.",
-            errors_picture,
-        )
-    ]
+@picture(
+    "The controllers of table 4", "The largest error of any joint, in rad.",
+    7.2, 4.6, 2, 2, legend=3,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw a panel per reference and situation, a line per controller."""
+    shown = product(REFERENCES, ("exact model", "friction and unknown load"))
+    for axes, (of, situation) in zip(panels, shown, strict=True):
+        for name, colour in zip(CONTROLLERS, JOINTS, strict=False):
+            run = followed(name, of, situation)
+            error = np.abs(run.error).max(axis=1)
+            axes.plot(run.t, np.maximum(error, 1e-9), color=colour, label=name)
+        axes.set(title=f"{of}, {situation}", yscale="log", ylim=(1e-7, 1))
+        axes.set_xlim(0, DURATION + REST)
+    for axes in panels[2:]:
+        axes.set_xlabel("time, s")
 
 
-def errors_picture() -> Figure:
-    """A panel a reference and a situation, a line a controller."""
-    shown = "exact model", "friction and unknown load"
-    with new_figure(7.2, 4.6) as figure:
-        panels = iter(new_grid(figure, 2, 2, legend=0.3))
-        for of in REFERENCES:
-            for situation in shown:
-                axes = next(panels)
-                for name, colour in zip(CONTROLLERS, JOINTS, strict=False):
-                    run = followed(name, of, situation)
-                    error = np.abs(run.error).max(axis=1)
-                    axes.plot(run.t, np.maximum(error, 1e-9), color=colour, label=name)
-                axes.set(title=f"{of}, {situation}", yscale="log", ylim=(1e-7, 1))
-                axes.set_xlim(0, DURATION + REST)
-                if of == REFERENCES[-1]:
-                    axes.set_xlabel("time, s")
-        add_legend(figure, columns=3)
-    return figure
+PICTURES = (errors_picture,)

@@ -9,10 +9,11 @@ The law runs by the paper's own equations, ours beside them.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -33,13 +34,10 @@ from appell.rig.log.log_file import Writer
 from appell.rig.loop.control_loop import ControlLoop
 from appell.rig.machine.protocol import command_bytes, command_of, reading_bytes, reading_of
 from appell.rig.machine.simulated_machine import Rig
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import AtMost, Below, Rule
 from appell.show.style import INK, JOINTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 REST = 1.0  # s
 # Degrees: twice the half degree of friction and load, as in table 4; and for the ramp as much again
@@ -161,31 +159,26 @@ def cycle_times(cycles: int = 1500, machine_period: bool = False) -> tuple[float
     return float(np.median(decided)), float(np.median(whole))
 
 
-def picture() -> Picture:
-    return Picture(
-        "Figure 5: positions for ramp and spline references",
-        "Through the rig: tracking with integral action at 1 kHz, with friction and a load that it "
-        "does not know; positions by the encoders. Dashed: the references.",
-        positions_picture,
-    )
+@picture(
+    "Figure 5: positions for ramp and spline references",
+    "Through the rig: tracking with integral action at 1 kHz, with friction and a load that it "
+    "does not know; positions by the encoders. Dashed: the references.",
+    7.2, 3.4, 1, 2, legend=6,
+)  # fmt: skip
+def positions_picture(panels: Sequence[Any]) -> None:
+    """Draw each joint's position and its reference."""
+    dashed = {"color": INK, "lw": 0.8, "ls": (0, (4, 3)), "zorder": 3}
+    for axes, of in zip(panels, REFERENCES, strict=True):
+        report = driven(of)
+        on = report.following
+        t = report.t[on] - report.t[on][0]
+        for j, colour in enumerate(JOINTS):
+            axes.plot(t, np.degrees(report.q[on, j]), color=colour, label=f"joint {j + 1}")
+            axes.plot(t, np.degrees(report.qd[on, j]), **dashed)
+        axes.set(title=f"{of}: position, degrees", xlabel="time, s", xlim=(0, DURATION + REST))
 
 
-def positions_picture() -> Figure:
-    """Each joint's position and its reference."""
-    with new_figure(7.2, 3.4) as figure:
-        for axes, of in zip(new_grid(figure, 1, 2, legend=0.3), REFERENCES, strict=True):
-            report = driven(of)
-            on = report.following
-            t = report.t[on] - report.t[on][0]
-            for j, colour in enumerate(JOINTS):
-                axes.plot(t, np.degrees(report.q[on, j]), color=colour, label=f"joint {j + 1}")
-                dashed = (0, (4, 3))
-                axes.plot(t, np.degrees(report.qd[on, j]), color=INK, lw=0.8, ls=dashed, zorder=3)
-            axes.set(title=f"{of}: position, degrees", xlabel="time, s", xlim=(0, DURATION + REST))
-        add_legend(figure, columns=6)
-    return figure
-
-
+PICTURES = (positions_picture,)
 _SETTING = (
     "The paper shows that the real arm, a PUMA 600, follows, and prints no numbers; its outputs "
     "are limited to 10 V. Ours is simulated in lock step: 200 and 250 counts per revolution of the "

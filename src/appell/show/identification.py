@@ -1,4 +1,4 @@
-"""Identifications as documents: estimates, how sure they are, and what they foretell."""
+"""Identifications as documents: estimates, how sure they are, and what they predict."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from appell.identify import Data, Excitation, Fit, Validation
 from appell.model.units import Units, units_of
 from appell.show.document import Document, Picture, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.figures import drawing
+from appell.show.plots import over_time
 from appell.show.style import INK, JOINTS
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from appell.study.identify_puma import Example
 
 _SOURCE = "Made by appell identify. Units are SI: N m, N, kg, m, rad, s."
@@ -56,25 +55,14 @@ def used_table(excitation: Excitation) -> Table:
 
 
 def motion_picture(excitation: Excitation) -> Picture:
+    """A picture of an excitation's positions, speeds and accelerations."""
+    t = np.linspace(0, excitation.duration, 400)
+    names = ("position, rad or m", "speed", "acceleration")
     return Picture(
         "The motion",
         "Positions, speeds and accelerations over one period; it starts and ends at rest.",
-        lambda: _motion(excitation),
+        lambda: over_time(t, dict(zip(names, excitation(t), strict=True))),
     )
-
-
-def _motion(excitation: Excitation) -> Figure:
-    t = np.linspace(0, excitation.duration, 400)
-    with new_figure(7.2, 2.9) as figure:
-        grid = new_grid(figure, 1, 3, legend=0.3)
-        titles = ("position, rad or m", "speed", "acceleration")
-        for axes, title, values in zip(grid, titles, excitation(t), strict=True):
-            for j in range(excitation.n):
-                colour = JOINTS[j % len(JOINTS)]
-                axes.plot(t, values[:, j], color=colour, label=f"joint {j + 1}")
-            axes.set(title=title, xlabel="time, s", xlim=(0, excitation.duration))
-        add_legend(figure, columns=6)
-    return figure
 
 
 # Estimates
@@ -151,15 +139,20 @@ def base_table(fit: Fit) -> Table:
 
 
 def torque_picture(validation: Validation) -> Picture:
+    """A picture of torques as measured, by the estimate and by the nominal model."""
+    n = validation.data.tau.shape[1]
+    across = min(n, 3)
+    down = ceil(n / across)
+    draw = drawing(7.2, 0.9 + 1.9 * down, down, across, legend=3)(_torques)
     return Picture(
         "Torques",
         f"As measured, by the estimate ({validation.fit.method}) and by the nominal model, on data "
         "that were not used.",
-        lambda: _torques(validation),
+        lambda: draw(validation, across),
     )
 
 
-def _torques(validation: Validation) -> Figure:
+def _torques(panels: Sequence[Any], validation: Validation, across: int) -> None:
     data = validation.data
     n = data.tau.shape[1]
     lines = {
@@ -167,19 +160,15 @@ def _torques(validation: Validation) -> Figure:
         "identified": (validation.predicted, {"color": JOINTS[0], "lw": 1.3}),
         "nominal": (validation.by_nominal, {"color": JOINTS[1], "lw": 1.0, "ls": (0, (3, 2))}),
     }
-    across, units = min(n, 3), _units(validation.fit.nominal, n)
-    with new_figure(7.2, 0.9 + 1.9 * ceil(n / across)) as figure:
-        grid = new_grid(figure, ceil(n / across), across, legend=0.3)
-        for j, axes in enumerate(grid[:n]):
-            for name, (tau, style) in lines.items():
-                axes.plot(data.t, tau[:, j], label=name, **style)
-            axes.set(title=f"joint {j + 1}, {units[j].force}")
-        for axes in grid[max(0, len(grid) - across) :]:
-            axes.set_xlabel("time, s")
-        for axes in grid[n:]:
-            axes.set_axis_off()
-        add_legend(figure, columns=3)
-    return figure
+    units = _units(validation.fit.nominal, n)
+    for j, axes in enumerate(panels[:n]):
+        for name, (tau, style) in lines.items():
+            axes.plot(data.t, tau[:, j], label=name, **style)
+        axes.set(title=f"joint {j + 1}, {units[j].force}")
+    for axes in panels[-across:]:
+        axes.set_xlabel("time, s")
+    for axes in panels[n:]:
+        axes.set_axis_off()
 
 
 def _units(robot: Any, n: int) -> tuple[Units, ...]:
@@ -195,6 +184,11 @@ def _units(robot: Any, n: int) -> tuple[Units, ...]:
 def example_document(example: Example) -> Document:
     """The PUMA identified and controlled."""
     chosen = example.validations[example.chosen]
+    tracking = Picture(
+        "Tracking",
+        "The largest position error of any joint, mrad, under computed torque.",
+        lambda: _tracking(example),
+    )
     return Document(
         "identification",
         "A PUMA identified on the simulated rig",
@@ -208,7 +202,7 @@ def example_document(example: Example) -> Document:
             tracking_table(example),
             base_table(example.fits[example.chosen]),
         ],
-        [motion_picture(example.excitation), torque_picture(chosen), tracking_picture(example)],
+        [motion_picture(example.excitation), torque_picture(chosen), tracking],
     )
 
 
@@ -237,22 +231,11 @@ def tracking_table(example: Example) -> Table:
     )
 
 
-def tracking_picture(example: Example) -> Picture:
-    return Picture(
-        "Tracking",
-        "The largest position error of any joint, mrad, under computed torque.",
-        lambda: _tracking(example),
-    )
-
-
-def _tracking(example: Example) -> Figure:
+@drawing(7.2, 3.2, 1, 1, legend=2, below=0.5)
+def _tracking(panels: Sequence[Any], example: Example) -> None:
     from appell.study.identify_puma import following
 
-    with new_figure(7.2, 3.2) as figure:
-        (axes,) = new_grid(figure, 1, 1, legend=0.5)
-        for (name, report), colour in zip(example.runs.items(), JOINTS[1:], strict=False):
-            t, error = following(report)
-            axes.plot(t, 1e3 * np.abs(error).max(axis=1), color=colour, label=name)
-        axes.set(xlabel="time, s", ylabel="mrad", yscale="log")
-        add_legend(figure, columns=2)
-    return figure
+    for (name, report), colour in zip(example.runs.items(), JOINTS[1:], strict=False):
+        t, error = following(report)
+        panels[0].plot(t, 1e3 * np.abs(error).max(axis=1), color=colour, label=name)
+    panels[0].set(xlabel="time, s", ylabel="mrad", yscale="log")
