@@ -18,7 +18,6 @@ import numpy as np
 
 from appell.control import Adc, ComputedTorque, cubic, quintic, septic, track, trapezoidal
 from appell.control.trajectories.trajectory import Trajectory
-from appell.papers.common.timing import quickest
 from appell.robots.registry import load
 from appell.robots.robot import Robot
 from appell.show.document import Row, Table, plain
@@ -26,6 +25,7 @@ from appell.show.figures import picture
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule
 from appell.show.style import INK, JOINTS
 from appell.simulation import Run
+from appell.study.study_timing import quickest
 
 START, GOAL = np.radians([90, 0, 90, 0, 0, 0]), np.radians([45, 30, 0, 45, 60, 90])
 KP, KV, PERIOD = 100.0, 20.0, 0.01

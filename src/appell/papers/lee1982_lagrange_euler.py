@@ -9,7 +9,7 @@ from appell.equations import lagrange_euler
 from appell.equations.computed_torque import commanded_acceleration
 from appell.maths.homogeneous import Matrix4
 from appell.maths.scalar import Scalar
-from appell.papers.common.general import general_chain, polynomials, states
+from appell.papers.common.general import Steps, general_chain, polynomials, states, total
 from appell.show.document import Row, Table
 
 SIZES = range(1, 9)
@@ -22,12 +22,10 @@ def lagrange_euler_table() -> Table:
         Row(what, [_printed(m), _printed(a)], count)
         for (what, m, a), count in zip(PRINTED, ours, strict=True)
     ]
-    zero = Polynomial.of(0)
-    total = [sum(column, start=zero) for column in zip(*ours, strict=True)]
     return Table(
         "Table 1: operations of the controller, Lagrange-Euler",
         ("multiplications", "additions"),
-        [*rows, Row("Total", TOTAL, total)],
+        [*rows, Row("Total", TOTAL, total(ours))],
         note="As Lee counts: the joints' own matrices are given, a product of two 4 x 4 matrices "
         "costs 64 multiplications and 48 additions whatever stands in them, and a product by Q "
         "costs nothing. So the traces are paid for where a matrix is the identity, and the second "
@@ -43,29 +41,18 @@ def steps(tally: Tally, n: int) -> list[Operations]:
     kp, kv = ([tally.constant() for _ in range(n)] for _ in range(2))
     J, Full = lagrange_euler.pseudo_inertias(model), full(tally)
     A = [Full(link.rows) for link in lagrange_euler.links(model, q)]
-    tally.taken()
-    rows = []
-
-    T = lagrange_euler.transforms(model, A)
-    rows.append(tally.taken())
+    step = Steps(tally)
+    T = step(lagrange_euler.transforms(model, A))
     dT = lagrange_euler.derivatives(model, A, T)
-    g = lagrange_euler.gravity_terms(model, dT, J)
-    rows.append(tally.taken())
-    G = lagrange_euler.summed(g)
-    rows.append(tally.taken())
-    d = lagrange_euler.inertia_terms(model, T, J)
-    rows.append(tally.taken())
-    D = lagrange_euler.summed(d)
-    rows.append(tally.taken())
-    terms = lagrange_euler.velocity_terms(model, T, dT, J)
-    rows.append(tally.taken())
-    h = lagrange_euler.summed(terms)
-    rows.append(tally.taken())
-    a = commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv)
-    rows.append(tally.taken())
-    lagrange_euler.joint_forces(model, D, h, G, v, a)
-    rows.append(tally.taken())
-    return rows
+    g = step(lagrange_euler.gravity_terms(model, dT, J))
+    G = step(lagrange_euler.summed(g))
+    d = step(lagrange_euler.inertia_terms(model, T, J))
+    D = step(lagrange_euler.summed(d))
+    terms = step(lagrange_euler.velocity_terms(model, T, dT, J))
+    h = step(lagrange_euler.summed(terms))
+    a = step(commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv))
+    step(lagrange_euler.joint_forces(model, D, h, G, v, a))
+    return step
 
 
 def full(tally: Tally) -> type[Matrix4]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from appell.compile.count import Operations, Polynomial, Tally
@@ -10,14 +10,21 @@ from appell.equations import articulated_body, composite_body, gibbs_tensor, new
 from appell.equations.coordinates import Equation
 from appell.equations.linear import back_substitute, factorise
 from appell.maths.vector import Tensor, Vector
-from appell.papers.common.general import SIZES, general_chain, polynomials, states
+from appell.papers.common.general import (
+    SIZES,
+    Counts,
+    Steps,
+    general_chain,
+    polynomials,
+    states,
+    total,
+)
 from appell.show.document import Row, Table, plain
 from appell.show.rules import Differs
 
 PUMA = 6  # joints
 COLUMNS = ("products", "sums")
 AND_AT_6 = (*COLUMNS, *(f"{what} for n = {PUMA}" for what in COLUMNS))
-Counts = tuple[Polynomial, Polynomial]
 
 
 def tables() -> list[Table]:
@@ -39,20 +46,22 @@ def joint_steps(tally: Tally) -> list[tuple[str, Operations]]:
     x, y, z, f, t = (_vector(tally) for _ in range(5))
     W = Tensor(*(_vector(tally) for _ in range(3)))
     child = gibbs_tensor.Child(R, s, y, z)
-    steps: list[tuple[str, Callable[[], Any]]] = [
-        ("ω of the body before, in these axes", lambda: R.T @ x),
-        ("ω", lambda: gibbs_tensor.angular_velocity(body, x, v)),
-        ("ω̇", lambda: gibbs_tensor.angular_acceleration(body, R, y, x, v, a)),
-        ("Ω", lambda: gibbs_tensor.angular_acceleration_tensor(x, y)),
-        ("s̈", lambda: gibbs_tensor.origin_acceleration(body, R, x, W, s, y, v, a)),
-        ("r̈", lambda: gibbs_tensor.centre_acceleration(x, W, r)),
-        ("f", lambda: gibbs_tensor.inertial_force(m, x)),
-        ("t", lambda: gibbs_tensor.inertial_moment(W, J)),
-        ("φ", lambda: gibbs_tensor.carried_force(R, x, y)),
-        ("χ", lambda: gibbs_tensor.carried_moment(r, f, t, [child])),
-    ]
-    tally.taken()
-    return [(name, _taken(step, tally)) for name, step in steps]
+    steps: dict[str, Callable[[], Any]] = {
+        "ω of the body before, in these axes": lambda: R.T @ x,
+        "ω": lambda: gibbs_tensor.angular_velocity(body, x, v),
+        "ω̇": lambda: gibbs_tensor.angular_acceleration(body, R, y, x, v, a),
+        "Ω": lambda: gibbs_tensor.angular_acceleration_tensor(x, y),
+        "s̈": lambda: gibbs_tensor.origin_acceleration(body, R, x, W, s, y, v, a),
+        "r̈": lambda: gibbs_tensor.centre_acceleration(x, W, r),
+        "f": lambda: gibbs_tensor.inertial_force(m, x),
+        "t": lambda: gibbs_tensor.inertial_moment(W, J),
+        "φ": lambda: gibbs_tensor.carried_force(R, x, y),
+        "χ": lambda: gibbs_tensor.carried_moment(r, f, t, [child]),
+    }
+    counted = Steps(tally)
+    for step in steps.values():
+        counted(step())
+    return list(zip(steps, counted, strict=True))
 
 
 PRINTED_4_1 = (
@@ -113,20 +122,15 @@ def matrix_steps(tally: Tally, n: int) -> list[Operations]:
     s = [body.offset(q[i]) for i, body in model.outwards()]
     rows = gibbs_tensor.third_rows(R)
     M, gamma, E = gibbs_tensor.composed(model, s)
-    tally.taken()  # given, or made off-line
-    arms = gibbs_tensor.arms_of_joints(model, R, s)
-    taken = [tally.taken()]
-    axes = gibbs_tensor.axes_of_joints(model, R, rows)
-    taken.append(tally.taken())
-    phi, carried = gibbs_tensor.first_moments(model, R, gamma)
-    taken.append(tally.taken())
-    psi = gibbs_tensor.second_moments(model, R, s, E, carried)
-    taken.append(tally.taken())
-    D = gibbs_tensor.main_diagonal(model, M, psi)
-    taken.append(tally.taken())
+    step = Steps(tally)  # what is before it is given, or made off-line
+    arms = step(gibbs_tensor.arms_of_joints(model, R, s))
+    axes = step(gibbs_tensor.axes_of_joints(model, R, rows))
+    phi, carried = step(gibbs_tensor.first_moments(model, R, gamma))
+    psi = step(gibbs_tensor.second_moments(model, R, s, E, carried))
+    D = step(gibbs_tensor.main_diagonal(model, M, psi))
     gibbs_tensor.couple(model, D, axes, arms, M, phi, psi)
-    taken.append(tally.taken())
-    return taken
+    step(D)
+    return step
 
 
 # Of each step, the printed cost of a pass times the passes of its loops.
@@ -167,7 +171,7 @@ def _section_4_2() -> Table:
 
 def matrix() -> Counts:
     """All steps of section 4.2."""
-    return _sum(polynomials(matrix_steps))
+    return total(polynomials(matrix_steps))
 
 
 def _table_2() -> Table:
@@ -210,18 +214,16 @@ def system_steps(tally: Tally, n: int) -> list[Operations]:
     D = [[tally.variable() for _ in range(n)] for _ in range(n)]
     b = [tally.variable() for _ in range(n)]
     paths = [range(i + 1) for i in range(n)]
-    L = gibbs_tensor.cholesky(D, paths, zero=tally.variable())
-    taken = [_with_divisions(tally.taken())]
-    back_substitute(*L, b, paths)
-    taken.append(_with_divisions(tally.taken()))
-    factorise(D, paths)
-    taken.append(_with_divisions(tally.taken()))
-    return taken
+    step = Steps(tally)
+    L = step(gibbs_tensor.cholesky(D, paths, zero=tally.variable()))
+    step(back_substitute(*L, b, paths))
+    step(factorise(D, paths))
+    return [_with_divisions(taken) for taken in step]
 
 
 def _table_3() -> Table:
     decomposition, solution, shorter = polynomials(system_steps)
-    total = Polynomial.of("1/6", 13, "695/6", -157), Polynomial.of("1/6", 10, "683/6", -174)
+    printed = Polynomial.of("1/6", 13, "695/6", -157), Polynomial.of("1/6", 10, "683/6", -174)
     cholesky = (DECOMPOSITION, DECOMPOSITION, 56, 56)
     bias = whole(gibbs_tensor.bias, 2)
     return Table(
@@ -243,7 +245,7 @@ def _table_3() -> Table:
                 _printed((1, 0, 0), 36, (1, -1, 0), 30),
                 _shown(solution),
             ),
-            Row("total", (*total, 1042, 905), _shown(_total(bias)), BASE, SAVED),
+            Row("total", (*printed, 1042, 905), _shown(_total(bias)), BASE, SAVED),
         ],
         f"{AS_PRINTED} Divisions count as products, and every sum of the decomposition begins at "
         "zero. The differences of forces and bias are not in the table.",
@@ -291,7 +293,7 @@ def _with_the_printed_bias() -> Table:
 
 def _total(bias: Counts) -> Counts:
     decomposition, solution, _ = polynomials(system_steps)
-    return _sum([matrix(), decomposition, solution, bias])
+    return total([matrix(), decomposition, solution, bias])
 
 
 # Counting, and how counts are shown
@@ -308,23 +310,12 @@ def whole(equation: Equation, inputs: int) -> Counts:
     return polynomials(steps)[0]
 
 
-def _taken(step: Callable[[], Any], tally: Tally) -> Operations:
-    step()
-    return tally.taken()
-
-
 def _with_divisions(taken: Operations) -> Operations:
     return taken._replace(multiplications=taken.multiplications + taken.divisions)
 
 
 def _vector(tally: Tally) -> Vector:
     return Vector(tally.variable(), tally.variable(), tally.variable())
-
-
-def _sum(counts: Iterable[Counts]) -> Counts:
-    products, sums = zip(*counts, strict=True)
-    zero = Polynomial.of(0)
-    return sum(products, start=zero), sum(sums, start=zero)
 
 
 def _pairs(n: int) -> int:

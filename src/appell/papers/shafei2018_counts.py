@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from appell.compile.count import Operations, Polynomial
-from appell.papers.common.general import SIZES, polynomials
+from appell.papers.common.general import SIZES, Counts, polynomials, total
 from appell.papers.shafei2018_branch import alone, as_printed, combination, gibbs_appell, lagrangian
 from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import drawing
@@ -15,9 +15,6 @@ from appell.show.rules import EQUAL, Differs, Known
 from appell.show.style import JOINTS
 
 COLUMNS = ("multiplications", "additions")
-
-Counts = tuple[Polynomial, Polynomial]
-
 
 # Table 1
 
@@ -65,13 +62,7 @@ def _methods(every: bool) -> list[Method]:
 @cache
 def counts(every: bool) -> dict[str, Counts]:
     """Multiplications and additions of one branch, by method."""
-    return {m.name: _total(polynomials(m.run)) for m in _methods(every)}
-
-
-def _total(steps: Sequence[Counts]) -> Counts:
-    zero = Polynomial.of(0)
-    multiplications, additions = (sum(x, start=zero) for x in zip(*steps, strict=True))
-    return multiplications, additions
+    return {m.name: total(polynomials(m.run)) for m in _methods(every)}
 
 
 def tables() -> list[Table]:
@@ -110,7 +101,7 @@ _STEPS = (
 
 def _steps() -> Table:
     ours = polynomials(partial(combination, every=True))
-    rows = dict(zip(_STEPS, ours, strict=True)) | {"all steps": _total(ours)}
+    rows = dict(zip(_STEPS, ours, strict=True)) | {"all steps": total(ours)}
     rows |= {ALONE: counts(True)[ALONE]}
     return plain(
         f"Appendix: the combination step by step, {_WAYS[True]}",

@@ -26,7 +26,6 @@ from appell.control import (
     track,
 )
 from appell.control.trajectories.trajectory import Trajectory
-from appell.papers.common.timing import quickest
 from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.robots.registry import load
 from appell.robots.robot import Robot
@@ -35,6 +34,7 @@ from appell.show.figures import picture
 from appell.show.rules import AtLeast, AtMost, Expected
 from appell.show.style import JOINTS
 from appell.simulation import Run
+from appell.study.study_timing import quickest
 
 # All poles at -10/s: (s + 10)^2 and (s + 10)^3.
 CONTROLLERS: dict[str, Callable[..., Law]] = {
