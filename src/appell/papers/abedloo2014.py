@@ -12,18 +12,16 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.papers.abedloo2014_simulator import PSI, THETA, Motion, Simulator, read, simulate
 from appell.robots.registry import load
+from appell.robots.robot import Array
 from appell.robots.spherical import SphericalRobot
 from appell.show.document import Document, Row, Table
 from appell.show.figures import picture
 from appell.show.rules import AtLeast, AtMost, Ratio, Rule
 from appell.show.scene import View
 from appell.show.style import INK, JOINTS
-
-Array = npt.NDArray[np.floating[Any]]
 
 # Equation 52.
 AMPLITUDES = np.radians([10.0, 30.0, 20.0])
@@ -184,7 +182,7 @@ def projected_table() -> Table:
         "The same after each sample is projected onto the loops",
         ["error"],
         [
-            Row(what, (None,), (largest(x),), rule=AtMost(1e-10))
+            Row.own(what, (largest(x),), AtMost(1e-10))
             for what, x in differences(projected=True).items()
         ],
         note="Before a sample is read, its angles and speeds are moved to the nearest that close "
@@ -212,7 +210,7 @@ def formulations_table() -> Table:
     return Table(
         f"The figures are by the paper's equations ({FORMULATION})",
         ["largest difference"],
-        [Row(what, (None,), (largest(x),), rule=AtMost(1e-10)) for what, x in rows.items()],
+        [Row.own(what, (largest(x),), AtMost(1e-10)) for what, x in rows.items()],
     )
 
 
@@ -232,7 +230,7 @@ def coriolis_table() -> Table:
     return Table(
         "Equation 21: two Coriolis matrices",
         ["largest on the trajectory"],
-        [Row(what, (None,), (largest(x),), rule=rule) for what, (x, rule) in rows.items()],
+        [Row.own(what, (largest(x),), rule) for what, (x, rule) in rows.items()],
         note="The paper's C (21, 47, 48) gives the right C q', but dM/dt - 2C is not "
         "skew-symmetric with it. Ours is J^T I dJ/dt - J^T [I w]~ J with the true dJ/dt.",
     )

@@ -31,9 +31,8 @@ from appell.model.build import Hinge, as_array, assemble
 from appell.model.inertia import NOTHING
 from appell.model.model import Frame, Joint, Model
 from appell.model.spherical import SphericalModel
-from appell.robots.robot import Robot
+from appell.robots.robot import Array, Robot
 
-Array = npt.NDArray[np.floating[Any]]
 Rows = list[list[Scalar]]
 Law = Callable[[float, Array, Array], Array]  # t, theta, theta' -> tau
 

@@ -178,12 +178,11 @@ def _stillness() -> Table:
         f"The arm {REST:g} s after the end of its path, when counting ends",
         ["largest speed, rad/s", "largest error, rad"],
         [
-            Row(
+            Row.own(
                 f"all motions at {1000 * PERIOD:g} ms",
-                (None, None),
                 [max(float(np.abs(r.v[-1]).max()) for r in runs), max(r.final_error for r in runs)],
-                "what is left of a transient: (1 + 10 t) exp(-10 t) is 5e-4 after 1 s",
                 [AtMost(STILL), AtMost(STILL / 10)],
+                "what is left of a transient: (1 + 10 t) exp(-10 t) is 5e-4 after 1 s",
             )
         ],
     )
@@ -209,7 +208,7 @@ def _errors() -> Table:
             errors = [followed(path, duration, period).max_error for period in PERIODS]
             kept = [f"{1000 * p:g}" for p, e in zip(PERIODS, errors, strict=True) if e < BIT]
             told = f"below a bit at {', '.join(kept)} ms" if kept else "nowhere below a bit"
-            rows.append(Row(f"{path}, {duration:g} s", [None] * len(PERIODS), errors, told))
+            rows.append(Row.own(f"{path}, {duration:g} s", errors, why=told))
     return Table(
         "Section 5: the largest position error of any joint, rad, by path, duration and sampling",
         [f"{1000 * period:g} ms" for period in PERIODS],

@@ -57,7 +57,7 @@ def _row(what: str, formulation: str) -> Row:
     differences = [
         float(np.abs(torques(NEWTON_EULER, x) - torques(formulation, x)).max()) for x in places
     ]
-    return Row(what, [None] * 2, differences, rule=[AtMost(_bound(x)) for x in places])
+    return Row.own(what, differences, [AtMost(_bound(x)) for x in places])
 
 
 States = tuple[Array, Array, Array, Array, Array]
@@ -105,9 +105,7 @@ def processor_table(lagrange_euler: Table, newton_euler: Table) -> Table:
         ("six joints",),
         [
             Row("Newton-Euler, Table 2", [PRINTED_MS], times[:1], _APPROXIMATELY, Ratio(1.0, 1.1)),
-            Row(
-                "Lagrange-Euler, Table 1", [None], times[1:], rule=Expected(LAGRANGE_EULER_MS, 1e-4)
-            ),
+            Row.own("Lagrange-Euler, Table 1", times[1:], Expected(LAGRANGE_EULER_MS, 1e-4)),
         ],
         f"An addition takes {1e9 * ADD:g} ns, a multiplication {1e6 * MULTIPLY:g} us, and each "
         f"fetches once from memory, {1e9 * FETCH:g} ns, as the paper says.",

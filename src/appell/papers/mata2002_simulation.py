@@ -174,7 +174,7 @@ def tables() -> list[Table]:
 def _feasible() -> Table:
     """Which configurations the arm can have on the line."""
     rows = [
-        Row(name, (None,), (str([*m.beyond] or "none"),), rule=Expected(str(OUT[name] or "none")))
+        Row.own(name, [str([*m.beyond] or "none")], Expected(str(OUT[name] or "none")))
         for name, m in plan(DURATION, "all").motions.items()
     ]
     return Table(
@@ -246,7 +246,7 @@ def _apart() -> Table:
         runs = [*(found[name] for name in METHODS if name != "GA"), by_default(duration, how)]
         apart = [float(np.abs(run.q - found["GA"].q).max()) for run in runs]
         what = f"joints apart from GA's, rad; {duration:.3g} s, {how}"
-        rows.append(Row(what, [None] * len(runs), apart, rule=AtMost(1e-9)))
+        rows.append(Row.own(what, apart, AtMost(1e-9)))
     return Table("Section 5.2: results are practically the same", others, rows, _NOTE_APART)
 
 
@@ -254,7 +254,7 @@ def _torques() -> Table:
     rows = []
     for planned in (plan(DURATION), plan(STATED_DURATION)):
         apart = float(np.abs(torques(planned) - torques(planned, DEFAULT)).max())
-        rows.append(Row(f"{planned.path.duration:.3g} s", (None,), (apart,), rule=AtMost(1e-9)))
+        rows.append(Row.own(f"{planned.path.duration:.3g} s", (apart,), AtMost(1e-9)))
     title = f"Section 5.2: torques by the paper's equations ({FORMULATION}) less our default's"
     return Table(title, ["largest, N m"], rows)
 

@@ -15,12 +15,11 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.model.library.tree import tree_of_bars
 from appell.papers import shafei2018_counts
 from appell.robots.recipe import Recipe, recorded
-from appell.robots.robot import Robot
+from appell.robots.robot import Array, Robot
 from appell.show.document import Document, Movie, Picture, Row, Table, plain
 from appell.show.figures import drawing, new_figure
 from appell.show.rules import AtMost, Differs, Known, Within
@@ -31,7 +30,6 @@ from appell.walls import Circle
 if TYPE_CHECKING:
     from appell.simulation.contacts.impact import Impact
 
-Array = npt.NDArray[np.floating[Any]]
 
 # Table 2: length in m, mass per length in kg/m, moments of the section per length in kg m.
 LENGTH, DENSITY, SECTION = 1.0, 1.0, (5.89e-5, 2.94e-5, 2.94e-5)
@@ -177,7 +175,7 @@ def energy_table() -> Table:
         ["J"],
         [
             Row("total", (ENERGY,), (float(run.energy[0]),), rule=Within(0.005)),
-            Row("largest change in 1.5 s", (None,), (drift,), rule=AtMost(DRIFT)),
+            Row.own("largest change in 1.5 s", (drift,), AtMost(DRIFT)),
         ],
     )
 
@@ -190,12 +188,7 @@ def formulations_table() -> Table:
     }
     bounds = (1e-9, 1e-5, 1e-6, 1e-6)
     rows = [
-        Row(
-            f"largest difference {what}",
-            (None,) * 4,
-            differences(other),
-            rule=[*map(AtMost, bounds)],
-        )
+        Row.own(f"largest difference {what}", differences(other), [*map(AtMost, bounds)])
         for what, other in others.items()
     ]
     return Table(

@@ -116,38 +116,33 @@ def _statements() -> Table:
     def left(name: str, situation: str) -> list[float]:
         return [followed(name, of, situation).final_error for of in REFERENCES]
 
-    removed = [x / y for x, y in zip(left(integral, "friction"), left(tracking, "friction"),
-                                     strict=True)]  # fmt: skip
-    predicted = [Expected(_displaced(followed(tracking, of, "unknown load")), 1e-3)
-                 for of in REFERENCES]  # fmt: skip
+    removed = np.divide(left(integral, "friction"), left(tracking, "friction")).tolist()
+    displaced = [_displaced(followed(tracking, of, "unknown load")) for of in REFERENCES]
+    worst = [
+        _moving_error(followed(integral, of, "friction and unknown load")) for of in REFERENCES
+    ]
     return Table(
         "Table 4: what the paper says of its controllers, position errors in rad",
         list(REFERENCES),
         [
-            Row("tracking, exact model, left", _NONE, left(tracking, "exact model"),
-                "it is stable, and there is nothing to make an error", AtMost(1e-9)),
-            Row("tracking, unknown load, left", _NONE, left(tracking, "unknown load"),
-                "an error of the dynamics displaces the equilibrium: by M⁻¹ (g of the load) / Kp",
-                predicted),
-            Row("tracking, friction, left", _NONE, left(tracking, "friction"),
-                "static friction leaves an error, of more than half a degree",
-                AtLeast(HALF_A_DEGREE)),
-            Row("with integral action, unknown load, left", _NONE, left(integral, "unknown load"),
-                "the integral removes it", AtMost(1e-9)),
-            Row("with integral action, friction, divided by that without", _NONE, removed,
-                "the integral lessens it, by and by", AtMost(0.1)),
-            Row("with integral action, friction and unknown load, on the way after 0.3 s", _NONE,
-                [_moving_error(followed(integral, of, "friction and unknown load"))
-                 for of in REFERENCES],
+            Row.own("tracking, exact model, left", left(tracking, "exact model"), AtMost(1e-9),
+                "it is stable, and there is nothing to make an error"),
+            Row.own("tracking, unknown load, left", left(tracking, "unknown load"),
+                [Expected(x, 1e-3) for x in displaced],
+                "an error of the dynamics displaces the equilibrium: by M⁻¹ (g of the load) / Kp"),
+            Row.own("tracking, friction, left", left(tracking, "friction"), AtLeast(HALF_A_DEGREE),
+                "static friction leaves an error, of more than half a degree"),
+            Row.own("with integral action, unknown load, left", left(integral, "unknown load"),
+                AtMost(1e-9), "the integral removes it"),
+            Row.own("with integral action, friction, divided by that without", removed, AtMost(0.1),
+                "the integral lessens it, by and by"),
+            Row.own("with integral action, friction and unknown load, on the way after 0.3 s",
+                worst, AtMost(HALF_A_DEGREE),
                 "figure 5: joints follow without problems; within half a degree once the answer to "
-                "the start, at which the ramp's speed jumps, is over",
-                AtMost(HALF_A_DEGREE)),
+                "the start, at which the ramp's speed jumps, is over"),
         ],
         _SETTING,
     )  # fmt: skip
-
-
-_NONE = (None, None)
 
 
 def _displaced(run: Run) -> float:
@@ -170,14 +165,16 @@ def _equations() -> Table:
         "rad",
         list(CONTROLLERS),
         [
-            Row(situation, [None] * len(CONTROLLERS),
+            Row.own(
+                situation,
                 [max(_apart(name, of, situation) for of in REFERENCES) for name in CONTROLLERS],
-                rule=AtMost(1e-9))
+                AtMost(1e-9),
+            )
             for situation in SITUATIONS
         ],
         "Law and arm by gibbs_vector (section 2, M and bias as in section 4) and by gibbs_lean. "
         "They differ by rounding, and by what the integrator leaves, 1e-11 a step.",
-    )  # fmt: skip
+    )
 
 
 def _apart(name: str, of: str, situation: str) -> float:
@@ -186,37 +183,31 @@ def _apart(name: str, of: str, situation: str) -> float:
 
 
 def _on_the_way() -> Table:
-    return Table(
+    return _measured(
         "Table 4: the largest position error of any joint on the way, rad",
-        list(CONTROLLERS),
-        _rows(lambda run: float(np.abs(run.error[run.t <= DURATION]).max())),
+        lambda run: float(np.abs(run.error[run.t <= DURATION]).max()),
         _SETTING,
-        compared=False,
     )
 
 
 def _left() -> Table:
-    return Table(
+    return _measured(
         f"Table 4: the position error that is left {REST:g} s after the end, rad",
-        list(CONTROLLERS),
-        _rows(lambda run: run.final_error),
+        lambda run: run.final_error,
         "As the paper says: an error of the model, and friction at rest (the dead zone), leave an "
         "error of position, which integral action removes. Against dry friction it does so by and "
         "by: a joint sticks, integrates, breaks loose and sticks again nearer to its goal.",
-        compared=False,
     )
 
 
-def _rows(measure: Callable[[Run], float]) -> list[Row]:
-    return [
-        Row(
-            f"{of}, {situation}",
-            [None] * len(CONTROLLERS),
-            [measure(followed(name, of, situation)) for name in CONTROLLERS],
-        )
+def _measured(title: str, measure: Callable[[Run], float], note: str) -> Table:
+    """A table for information: a measure of every controller by reference and situation."""
+    rows = {
+        f"{of}, {situation}": [measure(followed(name, of, situation)) for name in CONTROLLERS]
         for of in REFERENCES
         for situation in SITUATIONS
-    ]
+    }
+    return plain(title, list(CONTROLLERS), rows, note)
 
 
 def _step() -> Table:

@@ -109,7 +109,7 @@ def _row(method: Method, name: str) -> Row:
     # Ridge regression is another estimate; noise of 2 % leaves little of errors of 20 %.
     apart: Rule = AtLeast(SAME) if method == "ridge" else AtMost(SAME)
     rule = [AtMost(SAME), AtMost(0.1), apart, AtMost(0.15)]
-    return Row(name, [None] * len(COLUMNS), ours, "", rule)
+    return Row.own(name, ours, rule)
 
 
 def _note() -> str:

@@ -31,6 +31,13 @@ class Row:
     why: str = ""
     rule: Rule | Sequence[Rule] = EQUAL
 
+    @classmethod
+    def own(
+        cls, what: str, ours: Sequence[Any], rule: Rule | Sequence[Rule] = EQUAL, why: str = ""
+    ) -> Row:
+        """A row of which the paper prints nothing."""
+        return cls(what, (None,) * len(ours), ours, why, rule)
+
     @property
     def rules(self) -> list[Rule]:
         """One per column."""
@@ -62,8 +69,7 @@ def plain(
     title: str, columns: Sequence[str], rows: Mapping[str, Sequence[Any]], note: str = ""
 ) -> Table:
     """A table for information, by what the values are of: compared with nothing."""
-    made = [Row(what, [None] * len(columns), values) for what, values in rows.items()]
-    return Table(title, columns, made, note, compared=False)
+    return Table(title, columns, [Row.own(*row) for row in rows.items()], note, compared=False)
 
 
 @dataclass(frozen=True)

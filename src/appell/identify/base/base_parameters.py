@@ -19,9 +19,8 @@ from appell.identify.base.states import states_anywhere
 from appell.identify.base.structure import ROUNDING, conditions
 from appell.identify.single_thread import alone
 from appell.model.model import Model
-from appell.robots.robot import is_tree
+from appell.robots.robot import Array, is_tree
 
-Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 # Of the ten parameters of a link, those that a revolute joint hands on to its parent come last,
@@ -78,6 +77,11 @@ class Base:
     numerical: Numerical
     friction: bool
     rotors: bool
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Whether friction and rotors are among the parameters, as a robot's methods take it."""
+        return {"friction": self.friction, "rotors": self.rotors}
 
     @property
     def agree(self) -> bool:

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.identify.data.plausible import Signals, refuse_degrees, refuse_forces
-from appell.robots.robot import is_tree
+from appell.robots.robot import Array, is_tree
 
-Array = npt.NDArray[np.float64]
 Name = TypeVar("Name", bound=str)
 
 _LOOKED_AT = 4096  # samples, from the start

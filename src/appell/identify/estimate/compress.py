@@ -16,14 +16,14 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.compile.threads import threads
 from appell.identify.base.entries import Places
 from appell.identify.single_thread import alone
+from appell.robots.robot import Array
 
-Array = npt.NDArray[np.float64]
 Block = tuple[Array, Array, Array, Array]
+Rows = Callable[[Block], list[Array]]
 
 BLOCK = 2048  # samples: their rows stay in a core's cache
 FOLDS = 5
@@ -71,7 +71,7 @@ def triangle(rows: Array) -> Array:
 
 @alone
 def compress(
-    rows: Callable[[Block], list[Array]],
+    rows: Rows,
     blocks: Iterable[Block],
     columns: tuple[Places, ...],
     count: int,

@@ -18,11 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.identify.estimate.physical import pseudo_inertia, ten_parameters
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 _DIAGONAL = ((0, 0), (1, 1), (2, 2))
 _ABOVE = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))

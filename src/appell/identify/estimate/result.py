@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.identify.base.base_parameters import Base
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 
 @dataclass(frozen=True)
@@ -75,13 +74,11 @@ class Fit:
                 + 'Estimate with method="sdp" or "log_cholesky", which find only parameters that '
                 "bodies can have, or with data that excite the robot more."
             )
-        flags = {"friction": self.basis.friction, "rotors": self.basis.rotors}
-        return self.nominal.with_parameters(self.parameters, **flags)
+        return self.nominal.with_parameters(self.parameters, **self.basis.flags)
 
     def predict(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
         """Torques (..., nv) by the estimate, offsets and Stribeck's friction included."""
-        flags = {"friction": self.basis.friction, "rotors": self.basis.rotors}
-        tau = self.nominal.regressor(q, v, a, **flags) @ self.parameters
+        tau = self.nominal.regressor(q, v, a, **self.basis.flags) @ self.parameters
         if "offset" in self.extra:
             tau = tau + self.extra["offset"]
         if "stribeck" in self.extra:

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.identify.estimate.physical import PSEUDO, pseudo_inertia, ten_parameters
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 _OPEN = 1e-9  # singular values below, by the largest, are directions that are not held
 _HAIR = 1e-7  # of a link's size
@@ -37,7 +36,7 @@ def settled(parameters: Array, held: Array, prior: Array, links: int, positive: 
         return parameters
     moved = [int(k) for k in scalars if np.abs(way[k]).max() > 0]
     aim, goal = way / size[:, None], (parameters - prior) / size
-    z = np.zeros(way.shape[1])
+    z: Array = np.zeros(way.shape[1])
     for strength in _BARRIERS:
         z = _newton(parameters, way, aim, goal, z, strength, links, moved)
     return parameters + way @ z

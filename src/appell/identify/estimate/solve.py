@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.identify.base.entries import Places
 from appell.identify.estimate.compress import Compressed, stack, triangle
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 DETERMINED = 1e-8  # singular values below, of unit columns, are directions the data leave open
 
@@ -38,12 +36,8 @@ class Triangles:
     def squares(self, x: Array) -> Array:
         """The sum of squared residuals of each joint."""
         full = np.append(x, -1.0)
-        return np.array(
-            [
-                np.sum((R @ full[[*places, -1]]) ** 2)
-                for R, places in zip(self.factors, self.columns, strict=True)
-            ]
-        )
+        joints = zip(self.factors, self.columns, strict=True)
+        return np.array([np.sum((R @ full[[*places, -1]]) ** 2) for R, places in joints])
 
 
 @dataclass(frozen=True)
@@ -204,13 +198,11 @@ def total(data: Triangles, prior: Array, weights: Array | None = None) -> Soluti
     rows = max(data.samples * len(data.factors) - rank, 1)
     spread = (least**2 / rows) * (length**2 + float(x @ x))
     found = finished(data, x / size, A, inner @ unit.T / size[:, None], weights, condition, null)
-    return Solution(
-        x / size + null @ (null.T @ (size * prior)) / size,
-        spread * inner / np.outer(size, size),
-        found.noise,
-        condition,
-        null,
-        {"error": least / np.sqrt(rows)},
+    return replace(
+        found,
+        x=x / size + null @ (null.T @ (size * prior)) / size,
+        covariance=spread * inner / np.outer(size, size),
+        chosen={"error": least / np.sqrt(rows)},
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.identify.base.base_parameters import Base, base_parameters
@@ -17,8 +16,8 @@ from appell.identify.estimate.compress import Block
 from appell.identify.estimate.physical import faults
 from appell.identify.estimate.result import Fit
 from appell.identify.estimate.solve import Solution, Triangles
+from appell.robots.robot import Array
 
-Array = npt.NDArray[np.float64]
 More = Callable[[int, Array], list[Array]]  # further columns of a joint, from its speeds
 
 
@@ -79,7 +78,7 @@ class Task:
             tau = tau - self.robot.inverse_dynamics(q, v, a, **rubbing)
         made = []
         for j in range(self.joints):
-            extra = [np.ones(len(tau))] if self.offset else []
+            extra: list[Array] = [np.ones(len(tau))] if self.offset else []
             extra += more(j, v[:, j]) if more else []
             made.append(np.column_stack([self.entries.rows(found, j), *extra, tau[:, j]]))
         return made
@@ -104,7 +103,7 @@ class Task:
         n = self.basis.count
         deviation = np.sqrt(np.maximum(np.diag(found.covariance), 0))
         offset = {"offset": slice(n, n + self.joints)} if self.offset else {}
-        flags = {"friction": self.basis.friction, "rotors": self.basis.rotors}
+        names = self.robot.parameter_names(**self.basis.flags)
         return Fit(
             method=method,
             parameters=parameters,
@@ -118,7 +117,7 @@ class Task:
             basis=self.basis,
             nominal=self.robot,
             prior=self.prior,
-            faults=faults(parameters, link_names(self.robot), self.robot.parameter_names(**flags)),
+            faults=faults(parameters, link_names(self.robot), names),
             chosen=found.chosen,
             extra={**{k: found.x[part] for k, part in offset.items()}, **(extra or {})},
             extra_std={**{k: deviation[part] for k, part in offset.items()}, **(extra_std or {})},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -162,8 +163,13 @@ def excite(
     )
     score = _SCORES[criterion]
     order = np.argsort([score(s) for s in spectra], kind="stable")
-    search = _Search(observation, fitting, criterion, iterations, progress)
-    x, broken_off = search.best([candidates[k] for k in order[:starts]])
+    best = [candidates[k] for k in order[:starts]]
+
+    def watch(start: int, iteration: int, value: float) -> None:
+        if progress is not None:
+            progress(Step(start, len(best), iteration, iterations, value))
+
+    x, broken_off = _searched(observation, fitting, criterion, best, watch, iterations)
     s = observation.spectrum(x)
     return Excitation(
         kind, basis, x, allowed, criterion, condition(s), log_det(s), compared,
@@ -187,47 +193,32 @@ _SCORES: dict[str, Callable[[Array], float]] = {
 }
 
 
-class _Search:
-    """From several starts to the best motion, as far as one waits."""
+def _searched(
+    observation: Observation,
+    fitting: Fitting,
+    criterion: Criterion,
+    starts: Sequence[Array],
+    watch: Callable[[int, int, float], None],
+    iterations: int,
+) -> tuple[Array, bool]:
+    """The best motion found from several starts, and whether the search was interrupted."""
+    from appell.identify.excitation.problem import Interrupted, Problem
+    from appell.identify.excitation.spectral import CRITERIA
 
-    def __init__(
-        self,
-        observation: Observation,
-        fitting: Fitting,
-        criterion: str,
-        iterations: int,
-        progress: Callable[[Step], None] | None,
-    ) -> None:
-        self.observation, self.fitting = observation, fitting
-        self.criterion, self.iterations, self.progress = criterion, iterations, progress
-
-    def best(self, starts: Sequence[Array]) -> tuple[Array, bool]:
-        """The best motion found, and whether the search was interrupted."""
-        from appell.identify.excitation.problem import Interrupted, Problem
-        from appell.identify.excitation.spectral import CRITERIA
-
-        o, found = self.observation, [starts[0]]
-        broken_off = False
-        try:
-            problem = Problem(o, self.fitting.limits, CRITERIA[self.criterion])
-            for k, start in enumerate(starts, 1):
-                found += problem.solve(start, self.iterations, self._watch(k, len(starts)))
-        except Interrupted as so_far:
-            found += so_far.found
-            broken_off = True
-        except KeyboardInterrupt:
-            broken_off = True
-        if broken_off:
-            interrupted()
-        kept = [x for x in map(self.fitting.fitted, found) if x is not None]
-        return min(kept, key=lambda x: _SCORES[self.criterion](o.spectrum(x))), broken_off
-
-    def _watch(self, start: int, starts: int) -> Callable[[int, float], None]:
-        def watch(iteration: int, value: float) -> None:
-            if self.progress is not None:
-                self.progress(Step(start, starts, iteration, self.iterations, value))
-
-        return watch
+    motions, broken_off = [starts[0]], False
+    try:
+        problem = Problem(observation, fitting.limits, CRITERIA[criterion])
+        for k, start in enumerate(starts, 1):
+            motions += problem.solve(start, iterations, partial(watch, k))
+    except Interrupted as so_far:
+        motions += so_far.found
+        broken_off = True
+    except KeyboardInterrupt:
+        broken_off = True
+    if broken_off:
+        interrupted()
+    kept = [x for x in map(fitting.fitted, motions) if x is not None]
+    return min(kept, key=lambda x: _SCORES[criterion](observation.spectrum(x))), broken_off
 
 
 def _random(robot: Robot, fitting: Fitting, basis: Basis, count: int, seed: int) -> list[Array]:
