@@ -138,13 +138,7 @@ def model(formulation: str = FORMULATION, projected: bool = False) -> Model:
 @cache
 def differences(projected: bool = False) -> dict[str, Array]:
     """Closed equations minus simulator, (N, 6) or (N, 3), by what is compared."""
-    found = motion(projected)
-    simulated = (
-        np.hstack([found.theta, found.psi]),
-        np.hstack([found.dtheta, found.dpsi]),
-        np.hstack([found.ddtheta, found.ddpsi]),
-        found.tau,
-    )
+    simulated = *motion(projected).joints, motion(projected).tau
     pairs = zip(model(FORMULATION, projected), simulated, strict=True)
     return dict(zip(ORDERS, (ours - theirs for ours, theirs in pairs), strict=True))
 
@@ -277,7 +271,7 @@ def _draw(axes: Any, view: View, q: Array) -> None:
 )  # fmt: skip
 def angles_picture(panels: Sequence[Any]) -> None:
     """Draw the actuators' angles over time."""
-    _both(panels[0], "θ", np.degrees(motion().theta), np.degrees(model().angles))
+    _both(panels[0], "θ", np.degrees(motion().joints[0]), np.degrees(model().angles))
     panels[0].set(xlabel="time, s", ylabel="angle, degrees", xlim=(0, UNTIL))
 
 

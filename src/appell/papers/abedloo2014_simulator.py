@@ -192,16 +192,11 @@ class Simulator:
 
 @dataclass(frozen=True)
 class Motion:
-    """What the simulator did, a sample a row: joints (N, 3) and platform, torques, and how far
-    open the loops were."""
+    """What the simulator did, one row per sample: theta and psi of all limbs, their velocities and
+    accelerations (3, N, 6), the platform, torques, and how far open the loops were."""
 
     t: Array
-    theta: Array
-    psi: Array
-    dtheta: Array
-    dpsi: Array
-    ddtheta: Array
-    ddpsi: Array
+    joints: Array
     platform: Platform
     tau: Array
     open: float
@@ -240,15 +235,9 @@ def read(simulator: Simulator, t: Array, states: Array, law: Law, projected: boo
         rows.append([s, ds, dds])
         platform.append(simulator.platform(s, ds, dds))
         torques.append(tau)
-    found = np.array(rows)
     return Motion(
         t=t,
-        theta=found[:, 0, THETA],
-        psi=found[:, 0, PSI],
-        dtheta=found[:, 1, THETA],
-        dpsi=found[:, 1, PSI],
-        ddtheta=found[:, 2, THETA],
-        ddpsi=found[:, 2, PSI],
+        joints=np.array(rows)[..., [*THETA, *PSI]].swapaxes(0, 1),
         platform=Platform(*(np.array(x) for x in zip(*platform, strict=True))),
         tau=np.array(torques),
         open=max(gaps),

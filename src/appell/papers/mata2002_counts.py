@@ -20,7 +20,7 @@ from appell.papers.common.general import (
     total,
 )
 from appell.show.document import Row, Table, plain
-from appell.show.rules import Differs
+from appell.show.rules import EQUAL, Differs
 
 PUMA = 6  # joints
 COLUMNS = ("products", "sums")
@@ -88,24 +88,14 @@ def _section_4_1() -> Table:
 def _table_1() -> Table:
     luh = whole(newton_euler.inverse_dynamics, 3)
     ours = whole(gibbs_tensor.inverse_dynamics, 3)
+    luh_printed = _printed((150, -48), 852, (131, -48), 738)
+    ours_printed = _printed((96, -101), 475, (84, -100), 404)
     return Table(
         "Table 1: inverse dynamics",
         AND_AT_6,
         [
-            Row(
-                "Luh et al.",
-                _printed((150, -48), 852, (131, -48), 738),
-                _shown(luh),
-                ARRANGED,
-                _apart((-34, -7), (-40, -3)),
-            ),
-            Row(
-                "this work",
-                _printed((96, -101), 475, (84, -100), 404),
-                _shown(ours),
-                BASE,
-                _apart((1,), (3,)),
-            ),
+            _row("Luh et al.", luh, luh_printed, ARRANGED, ((-34, -7), (-40, -3))),
+            _row("this work", ours, ours_printed, BASE, ((1,), (3,))),
         ],
         f"{GENERAL} Not among our formulations: Angeles et al., Balafoutis and Patel.",
     )
@@ -155,6 +145,7 @@ PRINTED_4_2: list[tuple[str, Callable[[int], int], Callable[[int], int]]] = [
     ("7: D_jk, 7M 6A for k < j", lambda n: 7 * _pairs(n), lambda n: 6 * _pairs(n)),
 ]
 MATRIX = Polynomial.of("23/2", "39/2", -49), Polynomial.of("17/2", "63/2", -69)
+D_PRINTED = (*MATRIX, 482, 426)
 
 
 def _section_4_2() -> Table:
@@ -177,26 +168,16 @@ def matrix() -> Counts:
 def _table_2() -> Table:
     composite = whole(composite_body.mass_matrix, 1)
     joined = whole(gibbs_tensor.mass_matrix, 1)
-    printed = (*MATRIX, 482, 426)
+    printed = _printed((12, 56, -27), 741, (7, 67, -56), 598)
+    apart = (-1, -8, -36), (-18, -1)
+    off_line = "this work, constants joined off-line"
     return Table(
         "Table 2: the inertia matrix",
         AND_AT_6,
         [
-            Row(
-                "Walker and Orin, CRBA",
-                _printed((12, 56, -27), 741, (7, 67, -56), 598),
-                _shown(composite),
-                ARRANGED,
-                _apart((-1, -8, -36), (-18, -1)),
-            ),
-            Row("this work", printed, _shown(matrix())),
-            Row(
-                "this work, constants joined off-line",
-                printed,
-                _shown(joined),
-                JOINED,
-                _apart((-6, 8), (-2, -2)),
-            ),
+            _row("Walker and Orin, CRBA", composite, printed, ARRANGED, apart),
+            _row("this work", matrix(), D_PRINTED),
+            _row(off_line, joined, D_PRINTED, JOINED, ((-6, 8), (-2, -2))),
         ],
         f"{AS_PRINTED} {GENERAL} Not among our formulations: Angeles and Ma's NOC.",
     )
@@ -223,29 +204,22 @@ def system_steps(tally: Tally, n: int) -> list[Operations]:
 
 def _table_3() -> Table:
     decomposition, solution, shorter = polynomials(system_steps)
-    printed = Polynomial.of("1/6", 13, "695/6", -157), Polynomial.of("1/6", 10, "683/6", -174)
     cholesky = (DECOMPOSITION, DECOMPOSITION, 56, 56)
+    everything = _printed(("1/6", 13, "695/6", -157), 1042, ("1/6", 10, "683/6", -174), 905)
+    solution_printed = _printed((1, 0, 0), 36, (1, -1, 0), 30)
     bias = whole(gibbs_tensor.bias, 2)
     return Table(
         "Table 3: forward dynamics by this work",
         AND_AT_6,
         [
-            Row("D", (*MATRIX, 482, 426), _shown(matrix())),
-            Row("bias", (*BIAS, 468, 393), _shown(bias), BASE, SAVED),
-            Row("Cholesky's decomposition", cholesky, _shown(decomposition)),
-            Row(
-                "without adding to zero",
-                cholesky,
-                _shown(shorter),
-                FROM_ZERO,
-                _apart((0,), ("-1/2", "-1/2", 0)),
+            _row("D", matrix(), D_PRINTED),
+            _row("bias", bias, (*BIAS, 468, 393), BASE, SAVED),
+            _row("Cholesky's decomposition", decomposition, cholesky),
+            _row(
+                "without adding to zero", shorter, cholesky, FROM_ZERO, ((0,), ("-1/2", "-1/2", 0))
             ),
-            Row(
-                "solution of the system",
-                _printed((1, 0, 0), 36, (1, -1, 0), 30),
-                _shown(solution),
-            ),
-            Row("total", (*printed, 1042, 905), _shown(_total(bias)), BASE, SAVED),
+            _row("solution of the system", solution, solution_printed),
+            _row("total", _total(bias), everything, BASE, SAVED),
         ],
         f"{AS_PRINTED} Divisions count as products, and every sum of the decomposition begins at "
         "zero. The differences of forces and bias are not in the table.",
@@ -256,25 +230,17 @@ def _table_4() -> Table:
     composite = whole(composite_body.forward_dynamics, 3)
     articulated = whole(articulated_body.forward_dynamics, 3)
     ours = _total(whole(gibbs_tensor.bias, 2))
+    rows = [
+        ("Walker and Orin, CRBA", (1627, 1261), composite, ARRANGED, (-309, -240)),
+        ("Featherstone, ABA", (1533, 1415), articulated, ARRANGED, (-53, -237)),
+        ("this work", (1042, 905), ours, BASE, (-6, -5)),
+    ]
     return Table(
         f"Table 4: forward dynamics for n = {PUMA}",
         COLUMNS,
         [
-            Row(
-                "Walker and Orin, CRBA",
-                (1627, 1261),
-                _at(composite),
-                ARRANGED,
-                (Differs(-309), Differs(-240)),
-            ),
-            Row(
-                "Featherstone, ABA",
-                (1533, 1415),
-                _at(articulated),
-                ARRANGED,
-                (Differs(-53), Differs(-237)),
-            ),
-            Row("this work", (1042, 905), _at(ours), BASE, SAVED[2:]),
+            Row(what, printed, _at(counted), why, [Differs(x) for x in apart])
+            for what, printed, counted, why, apart in rows
         ],
         f"{GENERAL} Not among our formulations: Angeles and Ma's NOC.",
     )
@@ -326,25 +292,27 @@ def _polynomial(count: Callable[[int], int]) -> Polynomial:
     return Polynomial.through({n: count(n) for n in SIZES})
 
 
-def _at(counts: Counts) -> tuple[Any, ...]:
+def _at(counts: Sequence[Polynomial]) -> tuple[Any, ...]:
     return tuple(p(PUMA) for p in counts)
 
 
-def _shown(counts: Counts) -> tuple[Any, ...]:
+def _shown(counts: Sequence[Polynomial]) -> tuple[Any, ...]:
     """As the tables print it: the polynomials, and their values for six joints."""
     return (*counts, *_at(counts))
 
 
 def _printed(
-    products: Sequence[int], products_at_6: int, sums: Sequence[int], sums_at_6: int
+    products: Sequence[Any], products_at_6: int, sums: Sequence[Any], sums_at_6: int
 ) -> tuple[Any, ...]:
     return (Polynomial.of(*products), Polynomial.of(*sums), products_at_6, sums_at_6)
 
 
-def _apart(products: Sequence[Any], sums: Sequence[Any]) -> tuple[Differs, ...]:
-    """What our polynomials are known to have more than the paper's."""
-    more = Polynomial.of(*products), Polynomial.of(*sums)
-    return tuple(Differs(x) for x in (*more, *_at(more)))
+def _row(
+    what: str, counts: Counts, printed: Sequence[Any], why: str = "", more: Sequence[Any] = ()
+) -> Row:
+    """A row of AND_AT_6; ``more`` is what our polynomials are known to have more."""
+    apart = _shown(tuple(Polynomial.of(*x) for x in more)) if more else ()
+    return Row(what, printed, _shown(counts), why, [Differs(x) for x in apart] or EQUAL)
 
 
 GENERAL = (
@@ -355,7 +323,7 @@ AS_PRINTED = (
     "Counted as the paper does: elements of rotation matrices are given, step 1 is made off-line, "
     "and every other number counts, be it constant or not."
 )
-SAVED = _apart((-6,), (-5,))
+SAVED = (-6,), (-5,)
 BASE = (
     "the constants tell what the base's zeros and the last links save, and which of it the paper "
     "left out it does not say: ours is what zeros by structure give"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from appell.errors import AppellError
 from appell.show.document import Picture
-from appell.show.style import MATPLOTLIB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,8 @@ def new_figure(width: float, height: float) -> Iterator[Any]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(MATPLOTLIB):
+    style = Path(__file__).with_name("appell.mplstyle")
+    with matplotlib.rc_context(matplotlib.rc_params_from_file(style, use_default_template=False)):
         yield Figure(figsize=(width, height))
 
 

@@ -22,8 +22,7 @@ import numpy as np
 from appell.identify.estimate.physical import pseudo_inertia, ten_parameters
 from appell.robots.robot import Array
 
-_DIAGONAL = ((0, 0), (1, 1), (2, 2))
-_ABOVE = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+_ROWS, _COLUMNS = [0, 1, 2, 0, 1, 0, 0, 1, 2], [0, 1, 2, 1, 2, 2, 3, 3, 3]  # of d, s and t
 _FAINT = 1e-3  # of a link's size: the least that a start has in any direction
 _LONGEST = 2.0  # a step of a logarithm
 _STEPS = 500
@@ -49,16 +48,15 @@ class Bodies:
         D = np.eye(n + len(self.positive) + len(self.free))
         for k in range(links):
             half = self.U[k] @ _CHANGES @ self.U[k].T
-            D[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = ten_parameters(
-                half + np.swapaxes(half, 1, 2)
-            ).T
+            part = slice(10 * k, 10 * k + 10)
+            D[part, part] = ten_parameters(half + np.swapaxes(half, 1, 2)).T
         for k, x in enumerate(self.positive, start=n):
             D[k, k] = x
         return D
 
     def moved(self, step: Array) -> Bodies:
         n, m = 10 * len(self.U), len(self.positive)
-        steps = np.array([upper(ten) for ten in step[:n].reshape(-1, 10)])
+        steps = np.array([_step(ten) for ten in step[:n].reshape(-1, 10)])
         return Bodies(
             self.U @ steps if n else self.U,
             self.positive * np.exp(step[n : n + m]),
@@ -80,25 +78,16 @@ def bodies(parameters: Array, links: int, positive: int, length: float) -> Bodie
     )
 
 
-def upper(ten: Array) -> Array:
+def _step(ten: Array) -> Array:
+    """The matrix of a step, from alpha, d, s and t."""
     U = np.eye(4)
-    for (i, j), x in zip(_DIAGONAL, np.exp(ten[1:4]), strict=True):
-        U[i, j] = x
-    for (i, j), x in zip(_ABOVE, ten[4:], strict=True):
-        U[i, j] = x
+    U[_ROWS, _COLUMNS] = [*np.exp(ten[1:4]), *ten[4:]]
     return np.exp(ten[0]) * U
 
 
-def _changes() -> Array:
-    """Derivatives of a step's matrix, at no step."""
-    E = np.zeros((10, 4, 4))
-    E[0] = np.eye(4)
-    for k, (i, j) in enumerate((*_DIAGONAL, *_ABOVE), start=1):
-        E[k, i, j] = 1
-    return E
-
-
-_CHANGES = _changes()
+_CHANGES = np.zeros((10, 4, 4))  # derivatives of a step's matrix, at no step
+_CHANGES[0] = np.eye(4)
+_CHANGES[range(1, 10), _ROWS, _COLUMNS] = 1
 
 
 def _factor(J: Array, mass: float, length: float) -> Array:

@@ -58,14 +58,10 @@ class Fitting:
         """Each joint's shapes as large as its position, speed and acceleration let them be."""
         share = x[1:]
         room = self.limits.half - np.abs(x[0] - self.limits.middle)
+        limits = room, self.limits.speed, self.limits.acceleration
+        largest = [np.abs(X[:, 1:] @ share).max(axis=0) for X in (self.P, self.V, self.A)]
         with np.errstate(divide="ignore"):
-            most = np.minimum.reduce(
-                [
-                    room / np.abs(self.P[:, 1:] @ share).max(axis=0),
-                    self.limits.speed / np.abs(self.V[:, 1:] @ share).max(axis=0),
-                    self.limits.acceleration / np.abs(self.A[:, 1:] @ share).max(axis=0),
-                ]
-            )
+            most = np.min(np.divide(limits, largest), axis=0)
         return np.vstack([x[:1], share * most * (1 - 2 * SLACK)])
 
     def fitted(self, x: Array) -> Array | None:
