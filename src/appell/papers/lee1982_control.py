@@ -30,6 +30,7 @@ from appell.study.study_timing import quickest
 START, GOAL = np.radians([90, 0, 90, 0, 0, 0]), np.radians([45, 30, 0, 45, 60, 90])
 KP, KV, PERIOD = 100.0, 20.0, 0.01
 BIT = 4.26e-4  # rad, of a converter of 12 bits
+CONVERTER = Adc(12, low=radians(-5), high=radians(95))  # 100 degrees: the paper's bit
 DURATION = 2.0  # s: our choice, as the paper has none
 REST = 1.0  # s after the path's end that count: ten times 1 / 10 s, in which errors decay
 GRAVITY = (0.0, 0.0, -9.8)  # m/s^2, section 3
@@ -69,30 +70,18 @@ def followed(
     duration: float = DURATION,
     period: float = PERIOD,
     formulation: str = NEWTON_EULER,
+    adc: Adc | None = None,
 ) -> Run:
-    """The arm with its exact model, torques held between samples, until it is at rest; law and arm
-    by the same equations."""
+    """The run of the arm with its exact model, torques held between samples, until it is at rest;
+    law and arm by the same equations; positions exact, or as a converter has read them."""
     return track(
         robot(),
         computed_torque(formulation),
         PATHS[path](START, GOAL, duration),
         period=period,
         until=duration + REST,
+        adc=adc,
         formulation=formulation,
-    )
-
-
-@cache
-def through_a_converter() -> Run:
-    """The same with positions that a converter of 12 bits has read, speeds as they are."""
-    return track(
-        robot(),
-        computed_torque(NEWTON_EULER),
-        quintic(START, GOAL, DURATION),
-        period=PERIOD,
-        until=DURATION + REST,
-        adc=Adc(12, low=radians(-5), high=radians(95)),  # 100 degrees: the paper's bit
-        formulation=NEWTON_EULER,
     )
 
 
@@ -192,7 +181,7 @@ STILL = 1e-4  # rad/s
 
 
 def _converted() -> Table:
-    read = through_a_converter().max_error
+    read = followed(adc=CONVERTER).max_error
     return plain(
         "Positions read by such a converter",
         ["largest error, rad"],

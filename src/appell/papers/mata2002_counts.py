@@ -11,10 +11,10 @@ from appell.equations.coordinates import Equation
 from appell.equations.linear import back_substitute, factorise
 from appell.maths.vector import Tensor, Vector
 from appell.papers.common.general import (
-    SIZES,
     Counts,
     Steps,
     general_chain,
+    interpolated,
     polynomials,
     states,
     total,
@@ -124,26 +124,18 @@ def matrix_steps(tally: Tally, n: int) -> list[Operations]:
 
 
 # Of each step, the printed cost of a pass times the passes of its loops.
-PRINTED_4_2: list[tuple[str, Callable[[int], int], Callable[[int], int]]] = [
-    (
-        "2: s, 8M 4A for i < j, 3A for i + 1 < j",
-        lambda n: 8 * _pairs(n),
-        lambda n: 4 * _pairs(n) + 3 * _pairs(n - 1),
+PRINTED_4_2: dict[str, Callable[[int], tuple[int, int]]] = {
+    "2: s, 8M 4A for i < j, 3A for i + 1 < j": lambda n: (
+        8 * _pairs(n), 4 * _pairs(n) + 3 * _pairs(n - 1)
     ),
-    (
-        "3: ∂ω̇/∂q̈, 8M 4A for i + 1 < j",
-        lambda n: 8 * _pairs(n - 1),
-        lambda n: 4 * _pairs(n - 1),
+    "3: ∂ω̇/∂q̈, 8M 4A for i + 1 < j": lambda n: (8 * _pairs(n - 1), 4 * _pairs(n - 1)),
+    "4: φ, 8M 4A and 3A for i < n": lambda n: (8 * (n - 1), 7 * (n - 1)),
+    "5: ψ, 31M 40A for 1 < i < n, 13M 11A for i = 1": lambda n: (
+        31 * (n - 2) + 13, 40 * (n - 2) + 11
     ),
-    ("4: φ, 8M 4A and 3A for i < n", lambda n: 8 * (n - 1), lambda n: 7 * (n - 1)),
-    (
-        "5: ψ, 31M 40A for 1 < i < n, 13M 11A for i = 1",
-        lambda n: 31 * (n - 2) + 13,
-        lambda n: 40 * (n - 2) + 11,
-    ),
-    ("6: D_ii, nothing", lambda n: 0, lambda n: 0),
-    ("7: D_jk, 7M 6A for k < j", lambda n: 7 * _pairs(n), lambda n: 6 * _pairs(n)),
-]
+    "6: D_ii, nothing": lambda n: (0, 0),
+    "7: D_jk, 7M 6A for k < j": lambda n: (7 * _pairs(n), 6 * _pairs(n)),
+}  # fmt: skip
 MATRIX = Polynomial.of("23/2", "39/2", -49), Polynomial.of("17/2", "63/2", -69)
 D_PRINTED = (*MATRIX, 482, 426)
 
@@ -153,8 +145,8 @@ def _section_4_2() -> Table:
         "Section 4.2: operations for the inertia matrix, step by step",
         COLUMNS,
         [
-            Row(f"step {what}", (_polynomial(m), _polynomial(a)), counted)
-            for (what, m, a), counted in zip(PRINTED_4_2, polynomials(matrix_steps), strict=True)
+            Row(f"step {what}", interpolated(PRINTED_4_2[what]), counted)
+            for what, counted in zip(PRINTED_4_2, polynomials(matrix_steps), strict=True)
         ],
         AS_PRINTED,
     )
@@ -286,10 +278,6 @@ def _vector(tally: Tally) -> Vector:
 
 def _pairs(n: int) -> int:
     return n * (n - 1) // 2
-
-
-def _polynomial(count: Callable[[int], int]) -> Polynomial:
-    return Polynomial.through({n: count(n) for n in SIZES})
 
 
 def _at(counts: Sequence[Polynomial]) -> tuple[Any, ...]:

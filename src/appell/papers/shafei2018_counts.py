@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from appell.compile.count import Operations, Polynomial
-from appell.papers.common.general import SIZES, Counts, polynomials, total
+from appell.compile.count import Polynomial
+from appell.papers.common.general import SIZES, Algorithm, Counts, polynomials, total
 from appell.papers.shafei2018_branch import alone, as_printed, combination, gibbs_appell, lagrangian
 from appell.show.document import Picture, Row, Table, plain
 from appell.show.figures import drawing
@@ -17,15 +17,6 @@ from appell.show.style import JOINTS
 COLUMNS = ("multiplications", "additions")
 
 # Table 1
-
-
-class Method(NamedTuple):
-    """A row of Table 1: what it is called, what it costs as printed, and how to run it."""
-
-    name: str
-    printed: Sequence[Polynomial | None]
-    run: Callable[..., list[Operations]]
-    why: str
 
 
 LAGRANGIAN, GIBBS_APPELL, COMBINATION = "Lagrangian, 4 x 4", "Gibbs-Appell, 3 x 3", "combination"
@@ -45,24 +36,17 @@ APART: dict[str, Counts] = {
 }
 
 
-def _methods(every: bool) -> list[Method]:
-    def asked(run: Callable[..., list[Operations]]) -> Callable[..., list[Operations]]:
-        return partial(run, every=every)
-
-    combined = PRINTED[COMBINATION]
-    return [
-        Method(LAGRANGIAN, PRINTED[LAGRANGIAN], asked(lagrangian), _COLUMNS),
-        Method(GIBBS_APPELL, PRINTED[GIBBS_APPELL], gibbs_appell, _AS_MATA),
-        Method(COMBINATION, combined, asked(combination), _WITHOUT),
-        Method(TO_THE_LETTER, combined, asked(as_printed), _LETTER),
-        Method(ALONE, (None, None), asked(alone), _ALONE),
-    ]
-
-
 @cache
 def counts(every: bool) -> dict[str, Counts]:
     """Multiplications and additions of one branch, by method."""
-    return {m.name: total(polynomials(m.run)) for m in _methods(every)}
+    runs: dict[str, Algorithm] = {
+        LAGRANGIAN: partial(lagrangian, every=every),
+        GIBBS_APPELL: gibbs_appell,
+        COMBINATION: partial(combination, every=every),
+        TO_THE_LETTER: partial(as_printed, every=every),
+        ALONE: partial(alone, every=every),
+    }
+    return {name: total(polynomials(run)) for name, run in runs.items()}
 
 
 def tables() -> list[Table]:
@@ -71,11 +55,12 @@ def tables() -> list[Table]:
 
 
 def _table_1() -> Table:
+    why = dict(zip(APART, (_COLUMNS, _AS_MATA, _WITHOUT, _LETTER), strict=True))
     rows = [
-        Row(m.name, m.printed, counts(True)[m.name], m.why, [Differs(x) for x in APART[m.name]])
-        for m in _methods(True)
-        if m.name in APART
-    ]
+        Row(name, PRINTED.get(name, PRINTED[COMBINATION]), counts(True)[name], why[name],
+            [Differs(x) for x in apart])
+        for name, apart in APART.items()
+    ]  # fmt: skip
     return Table(
         f"Table 1: operations for each of n_b branches of n links, {_WAYS[True]}",
         COLUMNS,

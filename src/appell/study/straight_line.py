@@ -18,13 +18,7 @@ from appell.errors import InputError
 from appell.rig.machine.machine import puma560_machine
 from appell.robots.registry import load
 from appell.robots.robot import Array, Robot
-from appell.study.puma_kinematics import (
-    beyond_reach,
-    farthest,
-    inverse_kinematics,
-    puma_arm,
-    skeleton,
-)
+from appell.study import puma_kinematics as puma
 from appell.study.scenario import Scenario
 
 NEAR_SINGULAR = 0.02  # a joint may then turn 50 times as fast as the tool moves
@@ -103,7 +97,7 @@ class StraightLine:
     @cached_property
     def postures(self) -> Array:
         """The shown arm's corners at the stops, (3, 5, 3)."""
-        return skeleton(puma_arm(self.robot), self.shown.q[self.stops])
+        return puma.skeleton(puma.puma_arm(self.robot), self.shown.q[self.stops])
 
 
 def run(scenario: Scenario | None = None, formulation: str | None = None) -> StraightLine:
@@ -111,7 +105,7 @@ def run(scenario: Scenario | None = None, formulation: str | None = None) -> Str
     for the torques and for the accelerations that they give back."""
     scenario = scenario or Scenario()
     robot = load(scenario.robot)
-    arm = puma_arm(robot)
+    arm = puma.puma_arm(robot)
     path = straight_path(scenario)
     _refuse_beyond_reach(arm, scenario, path)
     names = list(BRANCHES) if scenario.branch == "all" else [scenario.branch]
@@ -143,7 +137,7 @@ def follow(
     robot: Robot, arm: Arm, path: Path, branch: Branch, formulation: str | None = None
 ) -> Motion:
     """The motion of one branch: J v = twist, J a = 0 - dJ/dt v, tau by Gibbs-Appell."""
-    q = _continuous(inverse_kinematics(arm, path.position, path.R, branch))
+    q = _continuous(puma.inverse_kinematics(arm, path.position, path.R, branch))
     J = robot.jacobian(q)
     singular = np.linalg.svd(J, compute_uv=False)[:, -1]
     _refuse_singular(branch, path, singular)
@@ -197,16 +191,16 @@ def _refuse_beyond_reach(arm: Arm, scenario: Scenario, path: Path) -> None:
     start, way = path.position[0], path.position[-1] - path.position[0]
     along = [0.0, 1.0, _nearest(start, way), _nearest(start[:2], way[:2])]
     points = start + np.array(along)[:, None] * way
-    outside = beyond_reach(arm, points)
+    outside = puma.beyond_reach(arm, points)
     worst = int(np.argmax(outside))
     if outside[worst] <= 0:
         return
     x, y, z = points[worst]
     raise InputError(
         f"'{scenario.robot}' does not reach the whole line: at ({x:.3f}, {y:.3f}, {z:.3f}) m the "
-        f"tool is {outside[worst]:.3g} m out of reach. It reaches {farthest(arm):.3f} m from its "
-        f"shoulder, and no point within {abs(arm.beside):.3f} m of its vertical axis. Move start "
-        "or end."
+        f"tool is {outside[worst]:.3g} m out of reach. It reaches {puma.farthest(arm):.3f} m from "
+        f"its shoulder, and no point within {abs(arm.beside):.3f} m of its vertical axis. Move "
+        "start or end."
     )
 
 

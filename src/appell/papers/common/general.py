@@ -88,13 +88,18 @@ Counts = tuple[Polynomial, Polynomial]  # multiplications and additions
 def polynomials(algorithm: Algorithm, sizes: Sequence[int] = SIZES) -> list[Counts]:
     """For each step, its multiplications and additions as polynomials in n."""
     runs = {n: algorithm(Tally(), n) for n in sizes}
-    return [
-        (
-            Polynomial.through({n: run[k].multiplications for n, run in runs.items()}),
-            Polynomial.through({n: run[k].additions for n, run in runs.items()}),
-        )
-        for k in range(len(runs[sizes[0]]))
-    ]
+
+    def step(k: int) -> Callable[[int], tuple[int, int]]:
+        return lambda n: (runs[n][k].multiplications, runs[n][k].additions)
+
+    return [interpolated(step(k), sizes) for k in range(len(runs[sizes[0]]))]
+
+
+def interpolated(count: Callable[[int], tuple[int, int]], sizes: Sequence[int] = SIZES) -> Counts:
+    """Multiplications and additions, given for each n, as polynomials in n."""
+    columns = zip(*map(count, sizes), strict=True)
+    multiplications, additions = (dict(zip(sizes, column, strict=True)) for column in columns)
+    return Polynomial.through(multiplications), Polynomial.through(additions)
 
 
 def total(counts: Iterable[Counts]) -> Counts:
