@@ -43,6 +43,7 @@ ORDERS = {
 
 
 def document() -> Document:
+    """The tables of section IV, and figures 3, 5, 6 and 7."""
     return Document(
         name="abedloo2014",
         title="Closed-Form Dynamic Formulation of Spherical Parallel Manipulators by Gibbs-Appell "
@@ -73,7 +74,7 @@ _ORDER = "the paper gives the order; ours are smaller, as our loops open less"
 
 @cache
 def wrist() -> SphericalRobot:
-    """With the paper's numbers, and for those it does not give the library's."""
+    """The wrist with the paper's numbers, and the library's where it gives none."""
     return load("agile_wrist")
 
 
@@ -144,10 +145,12 @@ def differences(projected: bool = False) -> dict[str, Array]:
 
 
 def largest(x: Array) -> float:
+    """The largest absolute value."""
     return float(np.abs(x).max())
 
 
 def errors_table() -> Table:
+    """The errors of section IV."""
     found, links = motion(), wrist().model.limbs[0].links
     astray = largest(found.platform.q - trajectory(found.t)[0])
     return Table(
@@ -172,6 +175,7 @@ def errors_table() -> Table:
 
 
 def projected_table() -> Table:
+    """The errors after each sample is projected onto the loops."""
     return Table(
         "The same after each sample is projected onto the loops",
         ["error"],

@@ -137,6 +137,7 @@ class Simulator:
         self.rate = kernel_of("rate", rate, s | ds, {"rate": (4,)}, wrt=["s"])
 
     def loops(self, s: Array, ds: Array) -> Loops:
+        """The constraints at a state."""
         error, A = self.held(s)
         return Loops(error, A, self.rate(s, ds) @ ds)
 

@@ -61,6 +61,7 @@ def robot() -> Robot:
 
 @cache
 def computed_torque(formulation: str) -> ComputedTorque:
+    """The law of section 5 by a formulation."""
     return ComputedTorque(robot(), kp=KP, kv=KV, formulation=formulation)
 
 
@@ -161,7 +162,7 @@ def _failing() -> str:
 
 
 def _stillness() -> Table:
-    """That no transient is left out."""
+    """A table that shows that no transient is left out."""
     runs = [followed(path, duration) for path in PATHS for duration in DURATIONS]
     return Table(
         f"The arm {REST:g} s after the end of its path, when counting ends",

@@ -74,6 +74,7 @@ def _random() -> States:
 
 
 def torques(formulation: str, states: States) -> Array:
+    """The torques of the law by a formulation, (N, 6)."""
     return control.computed_torque(formulation)(*states)[0]
 
 
@@ -107,6 +108,7 @@ def processor_table(lagrange_euler: Table, newton_euler: Table) -> Table:
 
 
 def seconds(multiplications: int, additions: int) -> float:
+    """The time that a PDP-11/45 takes for so many operations."""
     return multiplications * (MULTIPLY + FETCH) + additions * (ADD + FETCH)
 
 

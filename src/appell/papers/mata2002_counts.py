@@ -28,6 +28,7 @@ AND_AT_6 = (*COLUMNS, *(f"{what} for n = {PUMA}" for what in COLUMNS))
 
 
 def tables() -> list[Table]:
+    """The costs of sections 4.1 and 4.2, and tables 1 to 4."""
     return [
         _section_4_1(), _table_1(), _section_4_2(), _table_2(), _table_3(), _table_4(),
         _with_the_printed_bias(),
@@ -285,7 +286,7 @@ def _at(counts: Sequence[Polynomial]) -> tuple[Any, ...]:
 
 
 def _shown(counts: Sequence[Polynomial]) -> tuple[Any, ...]:
-    """As the tables print it: the polynomials, and their values for six joints."""
+    """The polynomials and their values for six joints, as the tables print them."""
     return (*counts, *_at(counts))
 
 

@@ -106,6 +106,7 @@ class Simulation:
 
     @property
     def t(self) -> Array:
+        """The ends of the intervals, s."""
         return self.planned.path.t[::_SAMPLES]
 
     @property
@@ -147,7 +148,7 @@ def simulate(method: str, planned: StraightLine, torques: Torques) -> Simulation
 
 @cache
 def simulations(duration: float, interpolation: str) -> dict[str, Simulation]:
-    """By every method, the quickest of three runs."""
+    """The simulation by every method, the quickest of three runs."""
     planned = plan(duration)
     torques = INTERPOLATIONS[interpolation](planned)
 

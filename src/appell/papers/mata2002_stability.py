@@ -43,7 +43,7 @@ def configurations(steps: int = STEPS) -> Array:
 
 
 def condition_numbers(q: Array) -> Array:
-    """Of the inertia matrix, the ratio of its singular values, (N,)."""
+    """The ratio of the singular values of the inertia matrix, (N,)."""
     return np.linalg.cond(load("two_link").mass_matrix(q))
 
 
@@ -125,10 +125,12 @@ def errors(arithmetic: str, steps: int = STEPS) -> dict[str, Array]:
 
 
 def largest(difference: Array) -> float:
+    """The largest absolute error."""
     return float(np.abs(difference).max())
 
 
 def average(difference: Array) -> float:
+    """The mean absolute error."""
     return float(np.abs(difference).mean())
 
 

@@ -65,6 +65,7 @@ BARS = (  # from point to point
 
 
 def document() -> Document:
+    """The tables, figures and the movie."""
     return Document(
         name="shafei2018",
         title="Dynamic modeling of tree-type robotic systems by combining 3×3 rotation and 4×4 "
@@ -112,6 +113,7 @@ def values(impact: Impact, point: str) -> tuple[float, ...]:
 
 
 def table_3(start: str) -> Table:
+    """Table 3: the impacts, from a start."""
     impacts = flight(start=start).impacts
     rows = [
         Row(
@@ -169,6 +171,7 @@ _NOTES = {
 
 
 def energy_table() -> Table:
+    """The total energy, and how it drifts."""
     run = flight()
     drift = float(np.abs(run.energy - run.energy[0]).max())
     return Table(

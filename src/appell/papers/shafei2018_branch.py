@@ -64,7 +64,7 @@ def every_element(tally: Tally, matrices: Matrices) -> list[Matrix4]:
 
 
 def lagrangian(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """By 4 x 4 matrices: the right-hand side, and the inertia matrix column by column."""
+    """The operations by 4 x 4 matrices: right-hand side, and inertia matrix column by column."""
     model = branch_model(tally, n)
     q, v = states(tally, n + SLIDES, 2)
     A: Matrices = lagrange_euler.links(model, q)
@@ -85,7 +85,7 @@ def lagrangian(tally: Tally, n: int, *, every: bool) -> list[Operations]:
 
 
 def gibbs_appell(tally: Tally, n: int) -> list[Operations]:
-    """By 3 x 3 matrices: the right-hand side and the inertia matrix of Mata et al. 2002."""
+    """The operations by 3 x 3 matrices: right-hand side and inertia matrix of Mata et al. 2002."""
     model = branch_model(tally, n)
     q, v = states(tally, n + SLIDES, 2)
     step = Steps(tally)
@@ -112,6 +112,7 @@ def combination(tally: Tally, n: int, *, every: bool) -> list[Operations]:
 
 
 def counted_branch(tally: Tally, model: Model, q: Sequence[Scalar], every: bool) -> OpenChain:
+    """The branch as an open chain; with all elements counted if ``every``."""
     (branch,) = gibbs_tree.branches(model, q)
     if every:
         B2 = [Symmetric(*(tally.variable() for _ in range(6))) for _ in branch.B2[SLIDES:]]

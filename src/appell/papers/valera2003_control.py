@@ -66,6 +66,7 @@ MILLISECONDS = {"Pentium, 150 MHz": 0.225, "Pentium II, 350 MHz": 0.061}
 
 
 def reference(name: str) -> Trajectory:
+    """The ramp or the spline that the controllers follow."""
     if name == "ramp":
         return ramp(POINTS[0], POINTS[-1], DURATION)
     return spline(POINTS, np.linspace(0, DURATION, len(POINTS)))
@@ -83,6 +84,7 @@ def robots() -> tuple[Robot, Robot]:
 
 @cache
 def controller(name: str, formulation: str = PAPER) -> Law:
+    """A controller of table 4 by a formulation."""
     return CONTROLLERS[name](robots()[0], formulation=formulation)
 
 

@@ -68,11 +68,12 @@ def data(noise: float, seed: int = SEED) -> tuple[Array, Array, Array, Array]:
 
 @cache
 def estimate(method: Method, noise: float) -> Fit:
+    """The fit by a method on data with noise."""
     return fit(robots()[1], *data(noise), method=method)
 
 
 def errors(found: Fit) -> Array:
-    """Of the base parameters, in kg, kg m and kg m^2."""
+    """Errors of the base parameters, in kg, kg m and kg m^2."""
     return found.base - found.basis.matrix @ robots()[0].parameters
 
 

@@ -36,10 +36,12 @@ BEYOND = {
 
 @cache
 def straight_line(formulation: str = PAPER) -> StraightLine:
+    """The study of the straight line by a formulation."""
     return run(formulation=formulation)
 
 
 def tables() -> list[Table]:
+    """The line, its eight configurations, and the dynamics of section 4."""
     return [_line(), _configurations(), _dynamics()]
 
 
@@ -140,6 +142,7 @@ QUANTITIES = {
 
 
 def pictures() -> list[Picture]:
+    """Figures 3 and 4."""
     shown = straight_line().shown.branch
     return [
         Picture(

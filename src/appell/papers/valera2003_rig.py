@@ -51,6 +51,7 @@ def driven(of: str, formulation: str = PAPER) -> rig.Report:
 
 
 def tables() -> list[Table]:
+    """How the references are followed, and the time of a cycle."""
     return [_followed(), _cycle()]
 
 

@@ -25,6 +25,7 @@ _SOURCE = "Made by appell identify. Units are SI: N m, N, kg, m, rad, s."
 
 
 def excitation_document(excitation: Excitation, name: str) -> Document:
+    """The document of an excitation."""
     return Document(
         "excitation",
         f"Excitation of {name}",
@@ -35,6 +36,7 @@ def excitation_document(excitation: Excitation, name: str) -> Document:
 
 
 def excitation_table(excitation: Excitation) -> Table:
+    """How well a motion excites, beside random ones."""
     random = excitation.compared
     rows = {
         "optimised": [excitation.condition, excitation.log_det],
@@ -50,6 +52,7 @@ def excitation_table(excitation: Excitation) -> Table:
 
 
 def used_table(excitation: Excitation) -> Table:
+    """The parts of the limits that a motion uses."""
     rows = {what: [float(part)] for what, part in excitation.used.items() if what != "workspace"}
     return plain("What it uses of the limits", ["largest part"], rows)
 
@@ -86,6 +89,7 @@ def fit_document(fits: Mapping[str, Fit], validations: Mapping[str, Validation])
 
 
 def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]) -> Table:
+    """The estimates of all methods beside each other."""
     rows = {
         method: [
             float(np.mean(validations[method].errors.relative)),
@@ -109,6 +113,7 @@ def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]
 
 
 def torque_table(validations: Mapping[str, Validation]) -> Table:
+    """The errors of torques predicted on held-out data."""
     some = next(iter(validations.values()))
     columns = [f"joint {j + 1}" for j in range(some.data.tau.shape[1])]
     rows = {
@@ -122,6 +127,7 @@ def torque_table(validations: Mapping[str, Validation]) -> Table:
 
 
 def base_table(fit: Fit) -> Table:
+    """The base parameters of an estimate."""
     prior = fit.basis.matrix @ fit.prior
     rows = {
         name: [float(x), float(s), float(r), float(p)]
@@ -172,7 +178,7 @@ def _torques(panels: Sequence[Any], validation: Validation, across: int) -> None
 
 
 def _units(robot: Any, n: int) -> tuple[Units, ...]:
-    """Of the n joints that a robot's forces act at."""
+    """The units of the n joints that a robot's forces act at."""
     kinds = {joint.name: joint.kind for joint in robot.model.joints}
     driven = getattr(robot, "actuated", tuple(kinds))
     return units_of([kinds.get(name, "revolute") for name in driven], n)  # in limbs all turn
@@ -207,6 +213,8 @@ def example_document(example: Example) -> Document:
 
 
 def data_table(data: Mapping[str, Data]) -> Table:
+    """The data, and what was done to them."""
+
     rows: dict[str, Sequence[Any]] = {
         name: [len(d), d.rate, d.cutoff, "; ".join(d.notes)] for name, d in data.items()
     }
@@ -214,6 +222,8 @@ def data_table(data: Mapping[str, Data]) -> Table:
 
 
 def tracking_table(example: Example) -> Table:
+    """Position errors under computed torque by several models."""
+
     rows: dict[str, Sequence[Any]] = {}
     first = float(np.linalg.norm(example.tracking(next(iter(example.runs)))))
     for name in example.runs:

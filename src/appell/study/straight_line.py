@@ -41,10 +41,12 @@ class Path:
 
     @property
     def duration(self) -> float:
+        """The time that the line takes, s."""
         return float(self.t[-1])
 
     @property
     def length(self) -> float:
+        """The length of the line, m."""
         return float(np.linalg.norm(self.position[-1] - self.position[0]))
 
 
@@ -64,6 +66,7 @@ class Motion:
 
     @property
     def near_singular(self) -> bool:
+        """Whether the arm comes near a singular configuration."""
         return self.singular_value < NEAR_SINGULAR
 
     @property

@@ -104,7 +104,7 @@ def _at_rest(model: Model) -> _Reach:
 
 
 def _everything() -> _Reach:
-    """Of a free base."""
+    """The reach of a free base."""
     pairs = [np.outer(x, y) + np.outer(y, x) for x in np.eye(6) for y in np.eye(6)]
     return _Reach(np.eye(6), _span(np.array(pairs).reshape(36, 36).T), np.eye(6)[:, :3])
 

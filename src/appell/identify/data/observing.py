@@ -21,7 +21,7 @@ from appell.robots.robot import Array, Numbers, Robot
 
 _SELDOM = 0.2  # s between samples: more is hardly a record of motion
 _EDGE = 2.0  # of the cut-off's time, left out at both ends, where a filter lacks neighbours
-_INDEPENDENT = 2.5  # samples a second over the cut-off: nearer ones repeat each other
+_INDEPENDENT = 2.5  # samples per second over the cut-off: nearer ones repeat each other
 
 
 def observe(
@@ -47,7 +47,7 @@ def observe(
     differences. Of the samples ``rate`` a second are kept, without it as many as are
     independent of each other after the filter; the ends, where a filter lacks neighbours, are
     left out. So are samples in which a joint is slower than ``slowest`` (rad/s or m/s, one
-    number or one a joint): near rest dry friction is not what its model says, and a filter
+    number or one per joint): near rest dry friction is not what its model says, and a filter
     mixes both its signs.
 
     What cannot be right is refused, by name: uneven sampling (``resample=True`` evens it), degrees

@@ -56,6 +56,7 @@ class Compressed:
 def stack(
     factors: list[Array], columns: tuple[Places, ...], count: int, weights: Array | None = None
 ) -> Array:
+    """The joints' triangles below one another, each times its weight, in all unknowns' columns."""
     rows = []
     for j, (R, places) in enumerate(zip(factors, columns, strict=True)):
         wide = np.zeros((len(R), count + 1))

@@ -54,10 +54,10 @@ def fit(
     singular values below ``rcond``; "pinv" the shortest standard parameters; "ridge" with a pull
     towards the prior, of a ``strength`` chosen by cross-validation; "tls" total least squares;
     "irls" robust against outliers; "sdp" and "log_cholesky" weighted, among the parameters that
-    bodies can have. ``weights`` are one a joint, in the place of one by its noise.
+    bodies can have. ``weights`` are one per joint, in the place of one by its noise.
 
     ``friction`` estimates viscous and Coulomb friction too, ``rotors`` rotor inertias, ``offset`` a
-    constant torque a joint, ``stribeck=True`` more friction at low speed. ``payload_link`` takes
+    constant torque per joint, ``stribeck=True`` more friction at low speed. ``payload_link`` takes
     all as known but the ten parameters of one link. What the data leave open stays as the ``prior``
     has it, the robot's own parameters without one. ``check=False`` takes data as they are that
     look swapped, constant or in other units.

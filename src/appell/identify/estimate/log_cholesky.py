@@ -38,12 +38,13 @@ class Bodies:
 
     @property
     def parameters(self) -> Array:
+        """Ten parameters per link, then the positive and the free ones."""
         J = self.U @ np.swapaxes(self.U, 1, 2)
         return np.concatenate([ten_parameters(J).ravel(), self.positive, self.free])
 
     @property
     def jacobian(self) -> Array:
-        """The parameters by a step's numbers, at no step."""
+        """The derivatives of the parameters with respect to a step's numbers, at no step."""
         links, n = len(self.U), 10 * len(self.U)
         D = np.eye(n + len(self.positive) + len(self.free))
         for k in range(links):
@@ -55,6 +56,7 @@ class Bodies:
         return D
 
     def moved(self, step: Array) -> Bodies:
+        """The bodies after a step."""
         n, m = 10 * len(self.U), len(self.positive)
         steps = np.array([_step(ten) for ten in step[:n].reshape(-1, 10)])
         return Bodies(
@@ -65,7 +67,7 @@ class Bodies:
 
 
 def bodies(parameters: Array, links: int, positive: int, length: float) -> Bodies:
-    """Those with these parameters, or near ones that are well inside what is physical. ``length``
+    """Bodies with these parameters, or near ones that are well inside what is physical. ``length``
     is the size of a link."""
     tens = parameters[: 10 * links].reshape(-1, 10)
     mass = 1e-3 * float(np.abs(tens[:, 0]).max(initial=0.0))

@@ -45,7 +45,7 @@ class Fit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the base parameters, each by the one that leads its sum."""
+        """The names of the base parameters, each by the one that leads its sum."""
         return self.basis.names
 
     @property
@@ -55,7 +55,7 @@ class Fit:
 
     @property
     def relative_std(self) -> Array:
-        """By the size of the estimates."""
+        """Standard deviations divided by the absolute values of the estimates."""
         size = np.abs(self.base)
         return np.divide(self.std, size, out=np.full_like(size, np.inf), where=size > 0)
 

@@ -27,8 +27,8 @@ _BINS = np.concatenate([[0.0], np.logspace(-6, 4, 2001), [np.inf]])  # of |resid
 
 
 def robust(task: Task, samples: Samples, data: Triangles) -> Solution:
-    """From ordinary least squares on, until the estimate moves by less than a thousandth of its
-    standard deviations."""
+    """The robust estimate: from ordinary least squares on, until it moves by less than a thousandth
+    of its standard deviations."""
     found = solve.weighted(data, task.start)
     scale = np.maximum(found.noise, 1e-12 * max(found.noise.max(initial=0.0), 1e-300))
     x, passes, settled = found.x, 0, False
@@ -51,7 +51,7 @@ def robust(task: Task, samples: Samples, data: Triangles) -> Solution:
 
 
 class _Tally:
-    """What a pass saw of the residuals u, by the scale: their sizes, psi^2 and psi'."""
+    """A pass's statistics of the residuals u, by the scale: their sizes, psi^2 and psi'."""
 
     def __init__(self, joints: int) -> None:
         self.counts = np.zeros((joints, len(_BINS) - 1))

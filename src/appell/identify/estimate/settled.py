@@ -43,7 +43,7 @@ def settled(parameters: Array, held: Array, prior: Array, links: int, positive: 
 
 
 def sizes(prior: Array, links: int, positive: int) -> Array:
-    """Of what each parameter is by its link's mass and radius of gyration, or by itself."""
+    """The size of each parameter, by its link's mass and radius of gyration, or by itself."""
     tens = prior[: 10 * links].reshape(-1, 10)
     heaviest = max(float(tens[:, 0].max(initial=0.0)), 1e-6)
     mass = np.maximum(tens[:, 0], 1e-2 * heaviest)
@@ -133,7 +133,7 @@ def _newton(
 def _derivatives(
     p: Array, way: Array, strength: float, links: int, moved: list[int]
 ) -> tuple[Array, Array]:
-    """Of the barrier, by z."""
+    """The gradient and the Hessian of the barrier with respect to z."""
     gradient, hessian = np.zeros(way.shape[1]), np.zeros((way.shape[1],) * 2)
     for k in range(links):
         part = slice(10 * k, 10 * k + 10)

@@ -30,6 +30,7 @@ class Triangles:
     parts: Compressed | None = None
 
     def system(self, weights: Array | None = None) -> tuple[Array, Array]:
+        """The matrix A and the vector b of all joints, each joint times its weight."""
         whole = stack(self.factors, self.columns, self.count, weights)
         return whole[:, :-1], whole[:, -1]
 
@@ -54,6 +55,7 @@ class Solution:
 
 
 def data_of(parts: Compressed) -> Triangles:
+    """The triangles of all folds together."""
     return Triangles(parts.merged(), parts.columns, parts.count, sum(parts.samples), parts)
 
 
@@ -102,7 +104,8 @@ def noise_weights(noise: Array) -> Array:
 def truncated(
     data: Triangles, prior: Array, weights: Array | None = None, rcond: float | None = None
 ) -> Solution:
-    """By singular values of the unit columns, those below ``rcond`` of the largest left out."""
+    """The solution by singular values of the unit columns, without those below ``rcond`` of the
+    largest."""
     A, b = data.system(weights)
     least = DETERMINED if rcond is None else rcond
     size = column_sizes(A)
@@ -249,5 +252,6 @@ def by_qr(A: Array) -> tuple[Array, float, Array]:
 
 
 def column_sizes(A: Array) -> Array:
+    """The lengths of the columns; one for those that are nearly zero."""
     size = np.linalg.norm(A, axis=0)
     return np.where(size > 1e-12 * size.max(initial=0.0), size, 1.0)

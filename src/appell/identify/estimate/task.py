@@ -23,7 +23,7 @@ More = Callable[[int, Array], list[Array]]  # further columns of a joint, from i
 
 @dataclass(frozen=True)
 class Task:
-    """Unknowns are base parameters, then an offset a joint, then the columns of ``more``.
+    """Unknowns are base parameters, then an offset per joint, then the columns of ``more``.
 
     ``own`` is what parameters have besides the unknown: for a payload all that the robot is
     known to have, whose torques are taken off, else nothing.
@@ -39,10 +39,12 @@ class Task:
 
     @property
     def joints(self) -> int:
+        """The number of joints that are driven."""
         return len(self.entries.columns)
 
     @property
     def count(self) -> int:
+        """The number of unknowns."""
         return self.basis.count + self.offset * self.joints
 
     @property
@@ -100,6 +102,7 @@ class Task:
         extra: dict[str, Array] | None = None,
         extra_std: dict[str, Array] | None = None,
     ) -> Fit:
+        """The fit of a solution, with all standard parameters and what else was estimated."""
         n = self.basis.count
         deviation = np.sqrt(np.maximum(np.diag(found.covariance), 0))
         offset = {"offset": slice(n, n + self.joints)} if self.offset else {}
@@ -127,6 +130,7 @@ class Task:
 def task_for(
     robot: Any, friction: bool, rotors: bool, offset: bool, prior: Any, payload_link: str | None
 ) -> Task:
+    """The task of a fit: which parameters of a robot are unknown, and what is known of them."""
     own = robot.parameters_of(friction=friction, rotors=rotors)
     start = own if prior is None else np.asarray(prior, dtype=float)
     if start.shape != own.shape or not np.isfinite(start).all():

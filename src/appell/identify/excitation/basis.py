@@ -32,6 +32,7 @@ class Basis:
 
     @property
     def d(self) -> int:
+        """The number of functions."""
         return self.Z.shape[1] + 1
 
     def __call__(self, t: Array) -> State:

@@ -55,7 +55,7 @@ class Compared:
 
     @property
     def median(self) -> float:
-        """Of their condition numbers."""
+        """The median of their condition numbers."""
         return float(np.median(self.conditions))
 
     @property
@@ -86,10 +86,12 @@ class Excitation(Trajectory):
 
     @property
     def n(self) -> int:
+        """The number of joints."""
         return self.x.shape[1]
 
     @property
     def duration(self) -> float:
+        """The length of a period, s."""
         return self.basis.duration
 
     def _at(self, t: Array) -> State:
@@ -137,9 +139,9 @@ def excite(
     It lasts ``duration`` seconds. A Fourier series has so many ``harmonics``; a spline 2 harmonics
     + 1 pieces, and as many numbers to choose. Limits that are not given are the model's:
     ``position`` is a number (both ways) or a pair (lower, upper), and like ``speed``,
-    ``acceleration`` and ``torque`` one for all joints or one a joint. ``workspace`` holds points of
-    frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are excited,
-    too. ``noise`` is that of the torques, one number or one a joint: a noisy joint counts less.
+    ``acceleration`` and ``torque`` one for all joints or one per joint. ``workspace`` holds points
+    of frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are excited,
+    too. ``noise`` is that of the torques, one number or one per joint: a noisy joint counts less.
 
     The search begins with the best of ``random`` motions, ``starts`` times. Control-C ends it and
     keeps the best so far, which may be one of these (``interrupted`` is then True); ``progress`` is
@@ -178,12 +180,12 @@ def excite(
 
 
 def condition(s: Array) -> float:
-    """From singular values."""
+    """The condition number, from singular values."""
     return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
 
 
 def log_det(s: Array) -> float:
-    """Of W^T W, from the singular values of W."""
+    """The logarithm of the determinant of W^T W, from the singular values of W."""
     return float(2 * np.log(s).sum()) if s[-1] > 0 else -np.inf
 
 
@@ -247,7 +249,7 @@ def _random(robot: Robot, fitting: Fitting, basis: Basis, count: int, seed: int)
     )
 
 
-_TRIES = 20  # a motion, before it is given up
+_TRIES = 20  # per motion, before it is given up
 _HARMONICS = 1000  # at most: matrices grow with their square
 
 

@@ -8,7 +8,7 @@ from appell.identify.excitation.basis import Basis, State
 from appell.identify.excitation.motion_limits import HalfSpace, MotionLimits
 from appell.robots.robot import Array, Robot
 
-FINE = 40  # instants a function of the basis: what happens between them is far below SLACK
+FINE = 40  # instants per function of the basis: what happens between them is far below SLACK
 SLACK = 1e-3  # the part of every limit that is left unused for it
 _HALVINGS = 12
 
@@ -38,6 +38,7 @@ def left(robot: Robot, room: HalfSpace, q: Array) -> Array:
 
 
 def fine_grid(basis: Basis) -> Array:
+    """The times at which limits are checked."""
     return np.linspace(0, basis.duration, FINE * basis.d)
 
 
@@ -49,6 +50,7 @@ class Fitting:
         self.P, self.V, self.A = basis(fine_grid(basis))
 
     def used(self, x: Array) -> dict[str, float]:
+        """The largest part of each limit that a motion uses."""
         return usage(self.robot, self.limits, (self.P @ x, self.V @ x, self.A @ x))
 
     def _within(self, x: Array) -> bool:
