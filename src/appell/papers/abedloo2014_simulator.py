@@ -152,15 +152,6 @@ class Simulator:
         found: Array = np.linalg.solve(matrix, rest)[:7]
         return found
 
-    def forces(self, s: Array, ds: Array, dds: Array) -> Array:
-        """Actuator torques for a motion that keeps the loops closed: the passive joints are
-        moved by the constraints alone, which gives the multipliers."""
-        needed = self.robot.inverse_dynamics(s, ds, dds)
-        A = self.loops(s, ds).A
-        multipliers = np.linalg.solve(A[:, PASSIVE].T, needed[PASSIVE])
-        found: Array = needed[THETA] - A[:, THETA].T @ multipliers
-        return found
-
     def closed(self, s: Array, ds: Array) -> tuple[Array, Array]:
         """The nearest state that satisfies the constraints."""
         for _ in range(3):

@@ -114,12 +114,6 @@ CHEAPER = f"{GIBBS_APPELL} < {LAGRANGIAN} < {COMBINATION}"
 LONG = 15  # links from which on the paper's order holds where zeros are free
 
 
-def holds_from(every: bool, longest: int = 100) -> int:
-    """The number of links from which on the paper's order holds."""
-    failing = [n for n in range(SIZES[0], longest) if ranking(every, [n]) != CLAIMED]
-    return failing[-1] + 1 if failing else SIZES[0]
-
-
 def _orders() -> Table:
     why = (
         "Where zeros cost nothing, 4 x 4 matrices alone do with less than both kinds together; the "

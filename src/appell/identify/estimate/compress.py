@@ -95,13 +95,9 @@ def compress(
         while some := list(islice(numbered, 8 * workers)):
             found = pool.map(work, (block for _, block in some))
             for (k, block), parts in zip(some, found, strict=True):
-                _add(done, k % FOLDS, len(block[0]), parts)
+                fold = done.factors[k % FOLDS]
+                done.samples[k % FOLDS] += len(block[0])
+                fold[:] = [triangle(np.vstack(pair)) for pair in zip(fold, parts, strict=True)]
             if seen:
                 seen(sum(done.samples))
     return done
-
-
-def _add(done: Compressed, fold: int, samples: int, parts: list[Array]) -> None:
-    done.samples[fold] += samples
-    for j, part in enumerate(parts):
-        done.factors[fold][j] = triangle(np.vstack([done.factors[fold][j], part]))

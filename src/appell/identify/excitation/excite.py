@@ -140,8 +140,9 @@ def excite(
     + 1 pieces, and as many numbers to choose. Limits that are not given are the model's:
     ``position`` is a number (both ways) or a pair (lower, upper), and like ``speed``,
     ``acceleration`` and ``torque`` one for all joints or one per joint. ``workspace`` holds points
-    of frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are excited,
-    too. ``noise`` is that of the torques, one number or one per joint: a noisy joint counts less.
+    of frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are
+    excited, too. ``noise`` is that of the torques, one number or one per joint: a noisy one counts
+    less.
 
     The search begins with the best of ``random`` motions, ``starts`` times. Control-C ends it and
     keeps the best so far, which may be one of these (``interrupted`` is then True); ``progress`` is

@@ -220,9 +220,6 @@ class _Steps(casadi.Callback):
     def get_n_in(self) -> int:
         return int(casadi.nlpsol_n_out())
 
-    def get_n_out(self) -> int:
-        return 1
-
     def get_name_in(self, i: int) -> str:
         return str(casadi.nlpsol_out(i))
 

@@ -37,17 +37,12 @@ def left(robot: Robot, room: HalfSpace, q: Array) -> Array:
     return p @ np.array(room.normal) - room.offset
 
 
-def fine_grid(basis: Basis) -> Array:
-    """The times at which limits are checked."""
-    return np.linspace(0, basis.duration, FINE * basis.d)
-
-
 class Fitting:
     """Makes motions as small as limits need, on a fine grid."""
 
     def __init__(self, robot: Robot, limits: MotionLimits, basis: Basis) -> None:
         self.robot, self.limits = robot, limits
-        self.P, self.V, self.A = basis(fine_grid(basis))
+        self.P, self.V, self.A = basis(np.linspace(0, basis.duration, FINE * basis.d))
 
     def used(self, x: Array) -> dict[str, float]:
         """The largest part of each limit that a motion uses."""
