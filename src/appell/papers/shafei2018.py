@@ -39,7 +39,6 @@ RADIUS, UNTIL, GAP = 2.5, 1.5, 1e-3  # m, s, m
 ANGLES = (pi / 6, pi / 6, -2 * pi / 3, pi / 6, pi / 6, -2 * pi / 3, pi / 3, 0, 2 * pi / 3, -pi / 3)
 # The printed -1.366 breaks the symmetry by 2.5e-5 m.
 STARTS = {"made symmetric": -(1 + sqrt(3)) / 2, "as printed": -1.366}
-START = (*ANGLES, *(STARTS["made symmetric"],) * 2)
 FORMULATION = "gibbs_tree"  # the paper's
 ENERGY = 18.66  # J, as printed
 DRIFT = 1e-8  # J: a hundred times what the integrator's tolerances leave of about 100 J
