@@ -9,6 +9,7 @@ import appell
 from appell.papers import lee1982_control, lee1982_equivalence
 from appell.papers.lee1982_control import (
     BIT,
+    CONVERTER,
     DEFAULT,
     DURATIONS,
     GOAL,
@@ -19,7 +20,6 @@ from appell.papers.lee1982_control import (
     computed_torque,
     followed,
     robot,
-    through_a_converter,
 )
 
 
@@ -151,12 +151,12 @@ def test_a_faster_motion_does_not_stay_within_a_bit():
 
 
 def test_a_converter_of_the_papers_bit():
-    run = through_a_converter()
+    run = followed(adc=CONVERTER)
     assert 0.49 * BIT < np.abs(run.measured - run.q).max() < 0.51 * BIT
 
 
 def test_pictures_have_a_line_a_joint():
-    figure = lee1982_control.errors_picture()
+    figure = lee1982_control.errors_picture.draw()
     assert len(figure.axes) == 6
     for j, axes in enumerate(figure.axes):
         np.testing.assert_allclose(axes.lines[0].get_ydata(), 1e4 * followed().error[:, j])

@@ -8,10 +8,9 @@ from appell.papers.mata2002_simulation import (
     END,
     INTERPOLATIONS,
     METHODS,
+    PICTURES,
     START,
     coarse,
-    out_of_range,
-    pictures,
     plan,
     simulate,
     simulations,
@@ -82,7 +81,7 @@ def test_the_arm_is_shown_within_its_ranges():
     machine = puma560_machine()
     q = plan().shown.q + [0, 0, 2 * np.pi, 0, 0, 0]  # joint 3 the other way round
     assert ((q >= machine.lower) & (q <= machine.upper)).all()
-    assert [name for name, joints in out_of_range().items() if not joints] == [BRANCH]
+    assert [name for name, m in plan(DURATION, "all").motions.items() if not m.beyond] == [BRANCH]
 
 
 def test_torques_are_those_of_the_papers_equations():
@@ -96,5 +95,5 @@ def test_torques_are_those_of_the_papers_equations():
 
 
 def test_pictures_draw():
-    for picture in pictures():
+    for picture in PICTURES:
         assert picture.draw().axes

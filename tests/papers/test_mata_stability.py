@@ -5,6 +5,7 @@ from appell.papers.mata2002_stability import (
     ARITHMETICS,
     MANY,
     METHODS,
+    PICTURES,
     average,
     condition_numbers,
     configurations,
@@ -13,7 +14,6 @@ from appell.papers.mata2002_stability import (
     errors,
     gauss_jordan,
     largest,
-    pictures,
     ranking,
     rounded,
     tables,
@@ -112,5 +112,5 @@ def test_tables_hold_the_order_exactly():
 
 
 def test_pictures_draw():
-    for picture in pictures():
+    for picture in PICTURES:
         assert picture.draw().axes

@@ -44,7 +44,7 @@ def test_estimates_predict_another_motion_better_than_what_was_believed():
 
 
 def test_the_reproduction_has_the_section(monkeypatch):
-    others = SimpleNamespace(tables=list, pictures=lambda: [None], picture=lambda: None)
+    others = SimpleNamespace(tables=list, pictures=lambda: [None], PICTURES=[None])
     for name in ("valera2003_control", "valera2003_line", "valera2003_rig"):
         monkeypatch.setattr(papers, name, others, raising=False)
     titles = [table.title for table in valera2003.document().tables]
@@ -71,5 +71,5 @@ def test_table_and_picture_are_there():
     assert not table.failures
     assert not others.compared
     assert [row.what for row in table.rows] == [*paper.METHODS.values()]
-    (picture,) = paper.pictures()
+    (picture,) = paper.PICTURES
     assert len(picture.draw().axes[0].get_xticklabels()) > 10

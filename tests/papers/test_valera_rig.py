@@ -7,7 +7,7 @@ import pytest
 
 from appell.papers import valera2003_rig
 from appell.papers.valera2003_control import DURATION, REFERENCES, reference
-from appell.papers.valera2003_rig import Mirror, driven, picture
+from appell.papers.valera2003_rig import Mirror, driven, positions_picture
 from appell.rig.log.log_file import Writer
 
 
@@ -29,9 +29,8 @@ def test_the_arm_follows(of):
 
 
 def test_the_figure_has_both_references():
-    made = picture()
-    assert made.title.startswith("Figure 5")
-    assert [len(axes.lines) for axes in made.draw().axes] == [12, 12]
+    assert positions_picture.title.startswith("Figure 5")
+    assert [len(axes.lines) for axes in positions_picture.draw().axes] == [12, 12]
 
 
 def test_tables_hold_what_was_run(monkeypatch):

@@ -8,13 +8,13 @@ import pytest
 import appell
 from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.study.puma_kinematics import (
-    arm,
     beyond_reach,
-    euler_zyz,
     inverse_kinematics,
-    rotation_zyz,
+    puma_arm,
     skeleton,
 )
+from appell.study.scenario import Scenario
+from appell.study.straight_line import straight_path
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +34,14 @@ def same_angle(q, p):
 def test_every_branch_reaches_every_reachable_pose(robot, random_q):
     T = robot.forward_kinematics(random_q)
     for branch in BRANCHES.values():
-        q = inverse_kinematics(arm(robot.model), T[:, :3, 3], T[:, :3, :3], branch)
+        q = inverse_kinematics(puma_arm(robot), T[:, :3, 3], T[:, :3, :3], branch)
         assert np.abs(robot.forward_kinematics(q) - T).max() < 1e-12  # a few roundings of 1 m
 
 
 def test_one_branch_gives_back_the_angles_that_made_the_pose(robot, random_q):
     T = robot.forward_kinematics(random_q)
     found = [
-        inverse_kinematics(arm(robot.model), T[:, :3, 3], T[:, :3, :3], branch)
+        inverse_kinematics(puma_arm(robot), T[:, :3, 3], T[:, :3, :3], branch)
         for branch in BRANCHES.values()
     ]
     nearest = np.min([same_angle(q, random_q) for q in found], axis=0)
@@ -52,8 +52,8 @@ def test_one_branch_gives_back_the_angles_that_made_the_pose(robot, random_q):
 def test_names_say_where_shoulder_elbow_and_wrist_are(robot, random_q):
     T = robot.forward_kinematics(random_q)
     for branch in BRANCHES.values():
-        q = inverse_kinematics(arm(robot.model), T[:, :3, 3], T[:, :3, :3], branch)
-        base, shoulder, elbow, _, wrist = np.moveaxis(skeleton(robot.model, q), 1, 0)
+        q = inverse_kinematics(puma_arm(robot), T[:, :3, 3], T[:, :3, :3], branch)
+        base, shoulder, elbow, _, wrist = np.moveaxis(skeleton(puma_arm(robot), q), 1, 0)
         facing = wrist[:, :2] - base[:, :2]
         left = facing[:, 0] * shoulder[:, 1] - facing[:, 1] * shoulder[:, 0]
         assert (np.sign(left) == (1 if branch.shoulder == "left" else -1)).all()
@@ -66,23 +66,32 @@ def test_names_say_where_shoulder_elbow_and_wrist_are(robot, random_q):
 
 
 def test_reach_is_what_forward_kinematics_reaches(robot, random_q):
-    lengths = arm(robot.model)
+    arm = puma_arm(robot)
     p = robot.forward_kinematics(random_q)[:, :3, 3]
-    assert (beyond_reach(lengths, p) < 1e-12).all()
-    stretched = [0.0, 0.3, np.arctan2(lengths.d4, lengths.a3), 0.0, 0.0, 0.0]
+    assert (beyond_reach(arm, p) < 1e-12).all()
+    stretched = [0.0, 0.3, np.arctan2(*arm.fore), 0.0, 0.0, 0.0]
     edge = robot.forward_kinematics(stretched)[:3, 3]
-    assert beyond_reach(lengths, edge) == pytest.approx(0.0, abs=1e-12)
-    assert beyond_reach(lengths, edge * 1.1) == pytest.approx(0.1 * np.linalg.norm(edge))
-    assert beyond_reach(lengths, np.array([0.05, 0.0, 0.5])) == pytest.approx(0.1)
+    assert beyond_reach(arm, edge) == pytest.approx(0.0, abs=1e-12)
+    assert beyond_reach(arm, edge * 1.1) == pytest.approx(0.1 * np.linalg.norm(edge))
+    assert beyond_reach(arm, np.array([0.05, 0.0, 0.5])) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("flip", [False, True])
-def test_euler_angles_give_back_the_rotation(flip):
-    R = rotation_zyz(*np.random.default_rng(1).uniform(-3, 3, (3, 100)))
-    assert np.abs(rotation_zyz(*euler_zyz(R, flip)) - R).max() < 1e-14
+def test_the_skeleton_ends_where_forward_kinematics_puts_the_wrist(robot, random_q):
+    corners = skeleton(puma_arm(robot), random_q)
+    assert np.abs(corners[:, -1] - robot.forward_kinematics(random_q)[:, :3, 3]).max() < 1e-12
+
+
+def test_euler_angles_turn_about_z_then_y_then_z():
+    def about(axis, degrees):
+        c, s = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+        return np.array({"z": [[c, -s, 0], [s, c, 0], [0, 0, 1]],
+                         "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]]}[axis])  # fmt: skip
+
+    R = straight_path(Scenario(orientation=(45.0, 60.0, -90.0))).R
+    assert np.abs(R - about("z", 45) @ about("y", 60) @ about("z", -90)).max() < 1e-15
 
 
 @pytest.mark.parametrize("name", ["stanford_arm", "planar_chain"])
 def test_other_arms_are_refused(name):
     with pytest.raises(appell.InputError, match="not built like the PUMA"):
-        arm(appell.load(name).model)
+        puma_arm(appell.load(name))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.spatial.transform import Rotation
 
 from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.errors import InputError
 from appell.maths.rotation import as_matrix
-from appell.study.puma_kinematics import euler_zyz
 from appell.study.scenario import Scenario
 from appell.study.straight_line import (
     SingularError,
@@ -164,7 +164,7 @@ def through_a_stretched_wrist(robot, samples):
     return Scenario(
         start=tuple((T[:3, 3] - way).tolist()),
         end=tuple((T[:3, 3] + way).tolist()),
-        orientation=tuple(np.rad2deg(euler_zyz(T[:3, :3])).tolist()),
+        orientation=tuple(Rotation.from_matrix(T[:3, :3]).as_euler("ZYZ", degrees=True).tolist()),
         samples=samples,
     )
 

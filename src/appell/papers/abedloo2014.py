@@ -7,25 +7,21 @@ and the torques that come out are compared with the simulator's own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.papers.abedloo2014_simulator import PSI, THETA, Motion, Simulator, read, simulate
 from appell.robots.registry import load
+from appell.robots.robot import Array
 from appell.robots.spherical import SphericalRobot
-from appell.show.document import Document, Picture, Row, Table
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Document, Row, Table
+from appell.show.figures import picture
 from appell.show.rules import AtLeast, AtMost, Ratio, Rule
 from appell.show.scene import View
 from appell.show.style import INK, JOINTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Array = npt.NDArray[np.floating[Any]]
 
 # Equation 52.
 AMPLITUDES = np.radians([10.0, 30.0, 20.0])
@@ -47,13 +43,14 @@ ORDERS = {
 
 
 def document() -> Document:
+    """The tables of section IV, and figures 3, 5, 6 and 7."""
     return Document(
         name="abedloo2014",
         title="Closed-Form Dynamic Formulation of Spherical Parallel Manipulators by Gibbs-Appell "
         "Method",
         source="E. Abedloo, A. Molaei, H. D. Taghirad, 2014",
         tables=[errors_table(), projected_table(), formulations_table(), coriolis_table()],
-        pictures=[Picture(title, text, draw) for title, (text, draw) in FIGURES.items()],
+        pictures=PICTURES,
     )
 
 
@@ -77,7 +74,7 @@ _ORDER = "the paper gives the order; ours are smaller, as our loops open less"
 
 @cache
 def wrist() -> SphericalRobot:
-    """With the paper's numbers, and for those it does not give the library's."""
+    """The wrist with the paper's numbers, and the library's where it gives none."""
     return load("agile_wrist")
 
 
@@ -142,22 +139,18 @@ def model(formulation: str = FORMULATION, projected: bool = False) -> Model:
 @cache
 def differences(projected: bool = False) -> dict[str, Array]:
     """Closed equations minus simulator, (N, 6) or (N, 3), by what is compared."""
-    found = motion(projected)
-    simulated = (
-        np.hstack([found.theta, found.psi]),
-        np.hstack([found.dtheta, found.dpsi]),
-        np.hstack([found.ddtheta, found.ddpsi]),
-        found.tau,
-    )
+    simulated = *motion(projected).joints, motion(projected).tau
     pairs = zip(model(FORMULATION, projected), simulated, strict=True)
     return dict(zip(ORDERS, (ours - theirs for ours, theirs in pairs), strict=True))
 
 
 def largest(x: Array) -> float:
+    """The largest absolute value."""
     return float(np.abs(x).max())
 
 
 def errors_table() -> Table:
+    """The errors of section IV."""
     found, links = motion(), wrist().model.limbs[0].links
     astray = largest(found.platform.q - trajectory(found.t)[0])
     return Table(
@@ -182,11 +175,12 @@ def errors_table() -> Table:
 
 
 def projected_table() -> Table:
+    """The errors after each sample is projected onto the loops."""
     return Table(
         "The same after each sample is projected onto the loops",
         ["error"],
         [
-            Row(what, (None,), (largest(x),), rule=AtMost(1e-10))
+            Row.own(what, (largest(x),), AtMost(1e-10))
             for what, x in differences(projected=True).items()
         ],
         note="Before a sample is read, its angles and speeds are moved to the nearest that close "
@@ -214,7 +208,7 @@ def formulations_table() -> Table:
     return Table(
         f"The figures are by the paper's equations ({FORMULATION})",
         ["largest difference"],
-        [Row(what, (None,), (largest(x),), rule=AtMost(1e-10)) for what, x in rows.items()],
+        [Row.own(what, (largest(x),), AtMost(1e-10)) for what, x in rows.items()],
     )
 
 
@@ -234,7 +228,7 @@ def coriolis_table() -> Table:
     return Table(
         "Equation 21: two Coriolis matrices",
         ["largest on the trajectory"],
-        [Row(what, (None,), (largest(x),), rule=rule) for what, (x, rule) in rows.items()],
+        [Row.own(what, (largest(x),), rule) for what, (x, rule) in rows.items()],
         note="The paper's C (21, 47, 48) gives the right C q', but dM/dt - 2C is not "
         "skew-symmetric with it. Ours is J^T I dJ/dt - J^T [I w]~ J with the true dJ/dt.",
     )
@@ -243,16 +237,20 @@ def coriolis_table() -> Table:
 # Figures 3, 5, 6 and 7
 
 
-def _kinematic_structure() -> Figure:
-    """The links as arcs on the sphere, at the start and at a turned pose."""
+@picture(
+    "Figure 3: kinematic structure",
+    "First links are broad, second ones narrow; the platform's axes end at the corners of the "
+    "triangle.",
+    7.2, 3.6,
+)  # fmt: skip
+def structure_picture(figure: Any) -> None:
+    """Draw the links as arcs on the sphere, at the start and at a turned pose."""
     view = View(azimuth=35, elevation=-18)
-    with new_figure(7.2, 3.6) as drawn:
-        for k, q in enumerate((np.zeros(3), trajectory(0.8)[0])):
-            axes = drawn.add_axes((0.5 * k, 0.0, 0.5, 0.92), aspect="equal")
-            axes.set_axis_off()
-            axes.set_title(f"q = {np.degrees(q).round(1).tolist()} degrees", loc="center")
-            _draw(axes, view, q)
-    return drawn
+    for k, q in enumerate((np.zeros(3), trajectory(0.8)[0])):
+        axes = figure.add_axes((0.5 * k, 0.0, 0.5, 0.92), aspect="equal")
+        axes.set_axis_off()
+        axes.set_title(f"q = {np.degrees(q).round(1).tolist()} degrees", loc="center")
+        _draw(axes, view, q)
 
 
 def _draw(axes: Any, view: View, q: Array) -> None:
@@ -270,84 +268,68 @@ def _draw(axes: Any, view: View, q: Array) -> None:
     axes.plot(*view(np.zeros(3)), "o", color=INK, ms=4)
 
 
-def _joints() -> Figure:
-    found, theta = motion(), model().angles[:, :3]
-    with new_figure(7.2, 3.2) as drawn:
-        (axes,) = new_grid(drawn, 1, 1, legend=0.5)
-        for i in range(3):
-            colour = JOINTS[i]
-            axes.plot(
-                found.t, np.degrees(found.theta[:, i]), color=colour, lw=3.4, alpha=0.35,
-                label=f"θ{i + 1}, simulator",
-            )  # fmt: skip
-            axes.plot(
-                found.t, np.degrees(theta[:, i]), color=colour, lw=1.0, label=f"θ{i + 1}, model"
-            )
-        axes.set(xlabel="time, s", ylabel="angle, degrees", xlim=(0, UNTIL))
-        add_legend(drawn, columns=3)
-    return drawn
+@picture(
+    "Figure 5: the actuators' angles",
+    "Of the simulator, and of the model given the simulated platform.",
+    7.2, 3.2, 1, 1, legend=3, below=0.5,
+)  # fmt: skip
+def angles_picture(panels: Sequence[Any]) -> None:
+    """Draw the actuators' angles over time."""
+    _both(panels[0], "θ", np.degrees(motion().joints[0]), np.degrees(model().angles))
+    panels[0].set(xlabel="time, s", ylabel="angle, degrees", xlim=(0, UNTIL))
 
 
-def _torques() -> Figure:
-    found, error = motion(), differences()["actuator torques, N m"]
-    tau = model().torques
-    with new_figure(7.2, 4.4) as drawn:
-        upper, lower = new_grid(drawn, 2, 1, legend=0.5)
-        power = _power(error)
-        for i in range(3):
-            upper.plot(
-                found.t, found.tau[:, i], color=JOINTS[i], lw=3.4, alpha=0.35,
-                label=f"τ{i + 1}, simulator",
-            )  # fmt: skip
-            upper.plot(found.t, tau[:, i], color=JOINTS[i], lw=1.0, label=f"τ{i + 1}, model")
-            lower.plot(found.t, error[:, i] / 10.0**power, color=JOINTS[i], lw=1.0)
-        upper.set(title="actuator torques, N m", xlim=(0, UNTIL))
-        lower.set(title=f"model minus simulator, {_times(power)} N m", xlabel="time, s")
-        add_legend(drawn, columns=3)
-    return drawn
+@picture(
+    "Figure 6: the actuators' torques",
+    "Of the simulator's PD loop, and of the model given the simulated motion.",
+    7.2, 4.4, 2, 1, legend=3, below=0.5,
+)  # fmt: skip
+def torques_picture(panels: Sequence[Any]) -> None:
+    """Draw the actuators' torques over time, and their errors."""
+    upper, lower = panels
+    _both(upper, "τ", motion().tau, model().torques)
+    power = _errors(lower, differences()["actuator torques, N m"])
+    upper.set(title="actuator torques, N m", xlim=(0, UNTIL))
+    lower.set(title=f"model minus simulator, {_times(power)} N m", xlabel="time, s")
 
 
-def _errors() -> Figure:
-    t = motion().t
-    with new_figure(7.2, 5.2) as drawn:
-        panels = new_grid(drawn, 3, 1, legend=0.3)
-        for axes, (what, x) in zip(panels, differences().items(), strict=False):
-            power = _power(x[:, :3])
-            for i in range(3):
-                y = x[:, i] / 10.0**power
-                axes.plot(t, y, color=JOINTS[i], lw=1.0, label=f"limb {i + 1}")
-            axes.set(title=what.replace(", ", f", {_times(power)} "), xlim=(0, UNTIL))
-        panels[-1].set(xlabel="time, s")
-        add_legend(drawn, columns=3)
-    return drawn
+@picture(
+    "Figure 7: errors of the actuators' angles, velocities and accelerations",
+    "Model minus simulator.",
+    7.2, 5.2, 3, 1, legend=3,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw the errors of the actuators' motion over time."""
+    for axes, (what, x) in zip(panels, differences().items(), strict=False):
+        power = _errors(axes, x[:, :3])
+        axes.set(title=what.replace(", ", f", {_times(power)} "), xlim=(0, UNTIL))
+    panels[-1].set(xlabel="time, s")
+
+
+PICTURES = structure_picture, angles_picture, torques_picture, errors_picture
+
+
+def _both(axes: Any, symbol: str, simulated: Array, ours: Array) -> None:
+    """Draw a quantity of the three actuators, of the simulator and of the model."""
+    for i, colour in enumerate(JOINTS[:3]):
+        name, wide = f"{symbol}{i + 1}", {"lw": 3.4, "alpha": 0.35}
+        axes.plot(motion().t, simulated[:, i], color=colour, label=f"{name}, simulator", **wide)
+        axes.plot(motion().t, ours[:, i], color=colour, lw=1.0, label=f"{name}, model")
+
+
+def _errors(axes: Any, x: Array) -> int:
+    """Draw the errors of the three limbs by the power of ten of the largest, which is returned."""
+    power = _power(x)
+    for i, colour in enumerate(JOINTS[:3]):
+        y = x[:, i] / 10.0**power
+        axes.plot(motion().t, y, color=colour, lw=1.0, label=f"limb {i + 1}")
+    return power
 
 
 def _power(x: Array) -> int:
     """The power of ten of the largest of them."""
-    largest = float(np.abs(x).max())
-    return int(np.floor(np.log10(largest))) if largest > 0 else 0
+    return int(np.floor(np.log10(largest(x)))) if x.any() else 0
 
 
 def _times(power: int) -> str:
     return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-FIGURES = {
-    "Figure 3: kinematic structure": (
-        "First links are broad, second ones narrow; the platform's axes end at the corners of the "
-        "triangle.",
-        _kinematic_structure,
-    ),
-    "Figure 5: the actuators' angles": (
-        "Of the simulator, and of the model given the simulated platform.",
-        _joints,
-    ),
-    "Figure 6: the actuators' torques": (
-        "Of the simulator's PD loop, and of the model given the simulated motion.",
-        _torques,
-    ),
-    "Figure 7: errors of the actuators' angles, velocities and accelerations": (
-        "Model minus simulator.",
-        _errors,
-    ),
-}

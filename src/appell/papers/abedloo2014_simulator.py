@@ -31,9 +31,8 @@ from appell.model.build import Hinge, as_array, assemble
 from appell.model.inertia import NOTHING
 from appell.model.model import Frame, Joint, Model
 from appell.model.spherical import SphericalModel
-from appell.robots.robot import Robot
+from appell.robots.robot import Array, Robot
 
-Array = npt.NDArray[np.floating[Any]]
 Rows = list[list[Scalar]]
 Law = Callable[[float, Array, Array], Array]  # t, theta, theta' -> tau
 
@@ -138,6 +137,7 @@ class Simulator:
         self.rate = kernel_of("rate", rate, s | ds, {"rate": (4,)}, wrt=["s"])
 
     def loops(self, s: Array, ds: Array) -> Loops:
+        """The constraints at a state."""
         error, A = self.held(s)
         return Loops(error, A, self.rate(s, ds) @ ds)
 
@@ -150,15 +150,6 @@ class Simulator:
         rest[:7], rest[7:] = -self.robot.bias(s, ds), -bias - drift
         rest[THETA] += tau
         found: Array = np.linalg.solve(matrix, rest)[:7]
-        return found
-
-    def forces(self, s: Array, ds: Array, dds: Array) -> Array:
-        """Actuator torques for a motion that keeps the loops closed: the passive joints are
-        moved by the constraints alone, which gives the multipliers."""
-        needed = self.robot.inverse_dynamics(s, ds, dds)
-        A = self.loops(s, ds).A
-        multipliers = np.linalg.solve(A[:, PASSIVE].T, needed[PASSIVE])
-        found: Array = needed[THETA] - A[:, THETA].T @ multipliers
         return found
 
     def closed(self, s: Array, ds: Array) -> tuple[Array, Array]:
@@ -193,16 +184,11 @@ class Simulator:
 
 @dataclass(frozen=True)
 class Motion:
-    """What the simulator did, a sample a row: joints (N, 3) and platform, torques, and how far
-    open the loops were."""
+    """What the simulator did, one row per sample: theta and psi of all limbs, their velocities and
+    accelerations (3, N, 6), the platform, torques, and how far open the loops were."""
 
     t: Array
-    theta: Array
-    psi: Array
-    dtheta: Array
-    dpsi: Array
-    ddtheta: Array
-    ddpsi: Array
+    joints: Array
     platform: Platform
     tau: Array
     open: float
@@ -241,15 +227,9 @@ def read(simulator: Simulator, t: Array, states: Array, law: Law, projected: boo
         rows.append([s, ds, dds])
         platform.append(simulator.platform(s, ds, dds))
         torques.append(tau)
-    found = np.array(rows)
     return Motion(
         t=t,
-        theta=found[:, 0, THETA],
-        psi=found[:, 0, PSI],
-        dtheta=found[:, 1, THETA],
-        dpsi=found[:, 1, PSI],
-        ddtheta=found[:, 2, THETA],
-        ddpsi=found[:, 2, PSI],
+        joints=np.array(rows)[..., [*THETA, *PSI]].swapaxes(0, 1),
         platform=Platform(*(np.array(x) for x in zip(*platform, strict=True))),
         tau=np.array(torques),
         open=max(gaps),

@@ -9,30 +9,28 @@ the arm is at rest, as those of some paths are largest when they stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import radians
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from appell.control import Adc, ComputedTorque, cubic, quintic, septic, track, trapezoidal
 from appell.control.trajectories.trajectory import Trajectory
-from appell.papers.common.timing import quickest
 from appell.robots.registry import load
 from appell.robots.robot import Robot
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule
 from appell.show.style import INK, JOINTS
 from appell.simulation import Run
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from appell.study.study_timing import quickest
 
 START, GOAL = np.radians([90, 0, 90, 0, 0, 0]), np.radians([45, 30, 0, 45, 60, 90])
 KP, KV, PERIOD = 100.0, 20.0, 0.01
 BIT = 4.26e-4  # rad, of a converter of 12 bits
+CONVERTER = Adc(12, low=radians(-5), high=radians(95))  # 100 degrees: the paper's bit
 DURATION = 2.0  # s: our choice, as the paper has none
 REST = 1.0  # s after the path's end that count: ten times 1 / 10 s, in which errors decay
 GRAVITY = (0.0, 0.0, -9.8)  # m/s^2, section 3
@@ -63,6 +61,7 @@ def robot() -> Robot:
 
 @cache
 def computed_torque(formulation: str) -> ComputedTorque:
+    """The law of section 5 by a formulation."""
     return ComputedTorque(robot(), kp=KP, kv=KV, formulation=formulation)
 
 
@@ -72,30 +71,18 @@ def followed(
     duration: float = DURATION,
     period: float = PERIOD,
     formulation: str = NEWTON_EULER,
+    adc: Adc | None = None,
 ) -> Run:
-    """The arm with its exact model, torques held between samples, until it is at rest; law and arm
-    by the same equations."""
+    """The run of the arm with its exact model, torques held between samples, until it is at rest;
+    law and arm by the same equations; positions exact, or as a converter has read them."""
     return track(
         robot(),
         computed_torque(formulation),
         PATHS[path](START, GOAL, duration),
         period=period,
         until=duration + REST,
+        adc=adc,
         formulation=formulation,
-    )
-
-
-@cache
-def through_a_converter() -> Run:
-    """The same with positions that a converter of 12 bits has read, speeds as they are."""
-    return track(
-        robot(),
-        computed_torque(NEWTON_EULER),
-        quintic(START, GOAL, DURATION),
-        period=PERIOD,
-        until=DURATION + REST,
-        adc=Adc(12, low=radians(-5), high=radians(95)),  # 100 degrees: the paper's bit
-        formulation=NEWTON_EULER,
     )
 
 
@@ -175,18 +162,17 @@ def _failing() -> str:
 
 
 def _stillness() -> Table:
-    """That no transient is left out."""
+    """A table that shows that no transient is left out."""
     runs = [followed(path, duration) for path in PATHS for duration in DURATIONS]
     return Table(
         f"The arm {REST:g} s after the end of its path, when counting ends",
         ["largest speed, rad/s", "largest error, rad"],
         [
-            Row(
+            Row.own(
                 f"all motions at {1000 * PERIOD:g} ms",
-                (None, None),
                 [max(float(np.abs(r.v[-1]).max()) for r in runs), max(r.final_error for r in runs)],
-                "what is left of a transient: (1 + 10 t) exp(-10 t) is 5e-4 after 1 s",
                 [AtMost(STILL), AtMost(STILL / 10)],
+                "what is left of a transient: (1 + 10 t) exp(-10 t) is 5e-4 after 1 s",
             )
         ],
     )
@@ -196,7 +182,7 @@ STILL = 1e-4  # rad/s
 
 
 def _converted() -> Table:
-    read = through_a_converter().max_error
+    read = followed(adc=CONVERTER).max_error
     return plain(
         "Positions read by such a converter",
         ["largest error, rad"],
@@ -212,7 +198,7 @@ def _errors() -> Table:
             errors = [followed(path, duration, period).max_error for period in PERIODS]
             kept = [f"{1000 * p:g}" for p, e in zip(PERIODS, errors, strict=True) if e < BIT]
             told = f"below a bit at {', '.join(kept)} ms" if kept else "nowhere below a bit"
-            rows.append(Row(f"{path}, {duration:g} s", [None] * len(PERIODS), errors, told))
+            rows.append(Row.own(f"{path}, {duration:g} s", errors, why=told))
     return Table(
         "Section 5: the largest position error of any joint, rad, by path, duration and sampling",
         [f"{1000 * period:g} ms" for period in PERIODS],
@@ -245,50 +231,40 @@ _ASSUMED = (
 )
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "Figures 3 to 8: position errors of the six joints",
-            f"A quintic of {DURATION:g} s, sampled every {1000 * PERIOD:g} ms. Dashed: one bit of "
-            f"12, {BIT:.3g} rad.",
-            errors_picture,
-        ),
-        Picture(
-            "The largest error by path, duration and sampling time",
-            f"Of any joint, in rad. Dashed: one bit of 12, {BIT:.3g} rad.",
-            largest_picture,
-        ),
-    ]
-
-
-def errors_picture() -> Figure:
-    """Each joint's error over time."""
+@picture(
+    "Figures 3 to 8: position errors of the six joints",
+    f"A quintic of {DURATION:g} s, sampled every {1000 * PERIOD:g} ms. Dashed: one bit of 12, "
+    f"{BIT:.3g} rad.",
+    7.2, 4.2, 2, 3,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw each joint's error over time."""
     run = followed()
-    with new_figure(7.2, 4.2) as figure:
-        for j, axes in enumerate(new_grid(figure, 2, 3)):
-            axes.plot(run.t, 1e4 * run.error[:, j], color=JOINTS[j])
-            for side in (-1, 1):
-                axes.axhline(side * 1e4 * BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
-            axes.set(title=f"joint {j + 1}", xlim=(0, DURATION + REST), ylim=(-5.2, 5.2))
-            if j % 3 == 0:
-                axes.set_ylabel("error, 10⁻⁴ rad")
-            if j >= 3:
-                axes.set_xlabel("time, s")
-    return figure
+    for j, axes in enumerate(panels):
+        axes.plot(run.t, 1e4 * run.error[:, j], color=JOINTS[j])
+        for side in (-1, 1):
+            axes.axhline(side * 1e4 * BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
+        axes.set(title=f"joint {j + 1}", xlim=(0, DURATION + REST), ylim=(-5.2, 5.2))
+        if j % 3 == 0:
+            axes.set_ylabel("error, 10⁻⁴ rad")
+        if j >= 3:
+            axes.set_xlabel("time, s")
 
 
-def largest_picture() -> Figure:
-    """A panel a path, a line a duration."""
-    with new_figure(7.2, 3.0) as figure:
-        for axes, path in zip(new_grid(figure, 1, 4, legend=0.3), PATHS, strict=True):
-            for duration, colour in zip(DURATIONS, JOINTS, strict=False):
-                errors = [followed(path, duration, period).max_error for period in PERIODS]
-                x = [1000 * period for period in PERIODS]
-                axes.plot(x, errors, "o-", ms=3, color=colour, label=f"{duration:g} s")
-            axes.axhline(BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
-            axes.set(title=path, xlabel="sampling time, ms", xscale="log", yscale="log")
-            axes.set_xticks(x, [f"{ms:g}" for ms in x])
-            axes.minorticks_off()
-            axes.set_ylim(3e-6, 1e-2)
-        add_legend(figure, columns=4)
-    return figure
+@picture(
+    "The largest error by path, duration and sampling time",
+    f"Of any joint, in rad. Dashed: one bit of 12, {BIT:.3g} rad.",
+    7.2, 3.0, 1, 4, legend=4,
+)  # fmt: skip
+def largest_picture(panels: Sequence[Any]) -> None:
+    """Draw a panel per path, a line per duration."""
+    x = [1000 * period for period in PERIODS]
+    for axes, path in zip(panels, PATHS, strict=True):
+        for duration, colour in zip(DURATIONS, JOINTS, strict=False):
+            errors = [followed(path, duration, period).max_error for period in PERIODS]
+            axes.plot(x, errors, "o-", ms=3, color=colour, label=f"{duration:g} s")
+        axes.axhline(BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
+        axes.set(title=path, xlabel="sampling time, ms", xscale="log", yscale="log")
+        axes.set_xticks(x, [f"{ms:g}" for ms in x])
+        axes.minorticks_off()
+        axes.set_ylim(3e-6, 1e-2)

@@ -9,20 +9,8 @@ import numpy as np
 
 from appell.control import quintic
 from appell.control.trajectories.sampled import planned
+from appell.papers import lee1982_control as control
 from appell.papers.common.rounding_bound import rounding
-from appell.papers.lee1982_control import (
-    DEFAULT,
-    DURATION,
-    GOAL,
-    LAGRANGE_EULER,
-    NEWTON_EULER,
-    PERIOD,
-    REST,
-    START,
-    computed_torque,
-    followed,
-    robot,
-)
 from appell.robots.robot import Array
 from appell.show.document import Row, Table
 from appell.show.rules import AtMost, Expected, Ratio
@@ -41,8 +29,8 @@ def torques_table() -> Table:
         "Section 4: the Newton-Euler law and others, largest difference of the torques, N m",
         ("on the motion of section 5", f"on {STATES:,} random states"),
         [
-            _row("Lagrange-Euler law, as the paper proves", LAGRANGE_EULER),
-            _row("law by our default equations", DEFAULT),
+            _row("Lagrange-Euler law, as the paper proves", control.LAGRANGE_EULER),
+            _row("law by our default equations", control.DEFAULT),
         ],
         f"The same gains and states for all laws. At most {_bound(_on_the_way()):.1g} and "
         f"{_bound(_random()):.1g} N m: each of the {_operations():,} operations of the "
@@ -55,9 +43,10 @@ def torques_table() -> Table:
 def _row(what: str, formulation: str) -> Row:
     places = _on_the_way(), _random()
     differences = [
-        float(np.abs(torques(NEWTON_EULER, x) - torques(formulation, x)).max()) for x in places
+        float(np.abs(torques(control.NEWTON_EULER, x) - torques(formulation, x)).max())
+        for x in places
     ]
-    return Row(what, [None] * 2, differences, rule=[AtMost(_bound(x)) for x in places])
+    return Row.own(what, differences, [AtMost(_bound(x)) for x in places])
 
 
 States = tuple[Array, Array, Array, Array, Array]
@@ -66,8 +55,13 @@ States = tuple[Array, Array, Array, Array, Array]
 @cache
 def _on_the_way() -> States:
     """What the law is given at the samples of the main run: q, v and what is desired."""
-    run = followed()
-    plan = planned(quintic(START, GOAL, DURATION), 6, PERIOD, DURATION + REST)
+    run = control.followed()
+    plan = planned(
+        quintic(control.START, control.GOAL, control.DURATION),
+        6,
+        control.PERIOD,
+        control.DURATION + control.REST,
+    )
     return run.q, run.v, plan.q, plan.v, plan.a
 
 
@@ -80,19 +74,20 @@ def _random() -> States:
 
 
 def torques(formulation: str, states: States) -> Array:
-    return computed_torque(formulation)(*states)[0]
+    """The torques of the law by a formulation, (N, 6)."""
+    return control.computed_torque(formulation)(*states)[0]
 
 
 def _largest(states: States) -> float:
-    return float(np.abs(torques(NEWTON_EULER, states)).max())
+    return float(np.abs(torques(control.NEWTON_EULER, states)).max())
 
 
 def _bound(states: States) -> float:
-    return rounding(robot(), "inverse_dynamics", LAGRANGE_EULER, _largest(states))
+    return rounding(control.robot(), "inverse_dynamics", control.LAGRANGE_EULER, _largest(states))
 
 
 def _operations() -> int:
-    count = robot().operations("inverse_dynamics", formulation=LAGRANGE_EULER)
+    count = control.robot().operations("inverse_dynamics", formulation=control.LAGRANGE_EULER)
     return count.multiplications + count.additions
 
 
@@ -105,9 +100,7 @@ def processor_table(lagrange_euler: Table, newton_euler: Table) -> Table:
         ("six joints",),
         [
             Row("Newton-Euler, Table 2", [PRINTED_MS], times[:1], _APPROXIMATELY, Ratio(1.0, 1.1)),
-            Row(
-                "Lagrange-Euler, Table 1", [None], times[1:], rule=Expected(LAGRANGE_EULER_MS, 1e-4)
-            ),
+            Row.own("Lagrange-Euler, Table 1", times[1:], Expected(LAGRANGE_EULER_MS, 1e-4)),
         ],
         f"An addition takes {1e9 * ADD:g} ns, a multiplication {1e6 * MULTIPLY:g} us, and each "
         f"fetches once from memory, {1e9 * FETCH:g} ns, as the paper says.",
@@ -115,6 +108,7 @@ def processor_table(lagrange_euler: Table, newton_euler: Table) -> Table:
 
 
 def seconds(multiplications: int, additions: int) -> float:
+    """The time that a PDP-11/45 takes for so many operations."""
     return multiplications * (MULTIPLY + FETCH) + additions * (ADD + FETCH)
 
 

@@ -9,7 +9,14 @@ from appell.control.laws.computed_torque import commanded_acceleration
 from appell.equations import lagrange_euler
 from appell.maths.homogeneous import Matrix4
 from appell.maths.scalar import Scalar
-from appell.papers.common.general import general_chain, polynomials, states
+from appell.papers.common.general import (
+    Steps,
+    general_chain,
+    interpolated,
+    polynomials,
+    states,
+    total,
+)
 from appell.show.document import Row, Table
 
 SIZES = range(1, 9)
@@ -19,15 +26,13 @@ def lagrange_euler_table() -> Table:
     """Lee's Table 1 beside our counts, row by row."""
     ours = polynomials(steps, SIZES)
     rows = [
-        Row(what, [_printed(m), _printed(a)], count)
-        for (what, m, a), count in zip(PRINTED, ours, strict=True)
+        Row(what, interpolated(printed, SIZES), count)
+        for (what, printed), count in zip(PRINTED.items(), ours, strict=True)
     ]
-    zero = Polynomial.of(0)
-    total = [sum(column, start=zero) for column in zip(*ours, strict=True)]
     return Table(
         "Table 1: operations of the controller, Lagrange-Euler",
         ("multiplications", "additions"),
-        [*rows, Row("Total", TOTAL, total)],
+        [*rows, Row("Total", TOTAL, total(ours))],
         note="As Lee counts: the joints' own matrices are given, a product of two 4 x 4 matrices "
         "costs 64 multiplications and 48 additions whatever stands in them, and a product by Q "
         "costs nothing. So the traces are paid for where a matrix is the identity, and the second "
@@ -43,29 +48,18 @@ def steps(tally: Tally, n: int) -> list[Operations]:
     kp, kv = ([tally.constant() for _ in range(n)] for _ in range(2))
     J, Full = lagrange_euler.pseudo_inertias(model), full(tally)
     A = [Full(link.rows) for link in lagrange_euler.links(model, q)]
-    tally.taken()
-    rows = []
-
-    T = lagrange_euler.transforms(model, A)
-    rows.append(tally.taken())
+    step = Steps(tally)
+    T = step(lagrange_euler.transforms(model, A))
     dT = lagrange_euler.derivatives(model, A, T)
-    g = lagrange_euler.gravity_terms(model, dT, J)
-    rows.append(tally.taken())
-    G = lagrange_euler.summed(g)
-    rows.append(tally.taken())
-    d = lagrange_euler.inertia_terms(model, T, J)
-    rows.append(tally.taken())
-    D = lagrange_euler.summed(d)
-    rows.append(tally.taken())
-    terms = lagrange_euler.velocity_terms(model, T, dT, J)
-    rows.append(tally.taken())
-    h = lagrange_euler.summed(terms)
-    rows.append(tally.taken())
-    a = commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv)
-    rows.append(tally.taken())
-    lagrange_euler.joint_forces(model, D, h, G, v, a)
-    rows.append(tally.taken())
-    return rows
+    g = step(lagrange_euler.gravity_terms(model, dT, J))
+    G = step(lagrange_euler.summed(g))
+    d = step(lagrange_euler.inertia_terms(model, T, J))
+    D = step(lagrange_euler.summed(d))
+    terms = step(lagrange_euler.velocity_terms(model, T, dT, J))
+    h = step(lagrange_euler.summed(terms))
+    a = step(commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv))
+    step(lagrange_euler.joint_forces(model, D, h, G, v, a))
+    return step
 
 
 def full(tally: Tally) -> type[Matrix4]:
@@ -81,34 +75,22 @@ def full(tally: Tally) -> type[Matrix4]:
     return Full
 
 
-def _printed(count: Callable[[int], int]) -> Polynomial:
-    return Polynomial.through({n: count(n) for n in SIZES})
-
-
 # As printed; every quotient is a whole number.
-PRINTED: list[tuple[str, Callable[[int], int], Callable[[int], int]]] = [
-    ("T_i^j", lambda n: 32 * n * (n - 1), lambda n: 24 * n * (n - 1)),
-    (
-        "-m_j g ∂T_0^j/∂q_i r_j",
-        lambda n: 4 * n * (9 * n - 7),
-        lambda n: n * (51 * n - 45) // 2,
+PRINTED: dict[str, Callable[[int], tuple[int, int]]] = {
+    "T_i^j": lambda n: (32 * n * (n - 1), 24 * n * (n - 1)),
+    "-m_j g ∂T_0^j/∂q_i r_j": lambda n: (4 * n * (9 * n - 7), n * (51 * n - 45) // 2),
+    "its sum over j": lambda n: (0, n * (n - 1) // 2),
+    "Tr{∂T_0^k/∂q_j J_k (∂T_0^k/∂q_i)ᵀ}": lambda n: (
+        128 * n * (n + 1) * (n + 2) // 3, 65 * n * (n + 1) * (n + 2) // 2
     ),
-    ("its sum over j", lambda n: 0, lambda n: n * (n - 1) // 2),
-    (
-        "Tr{∂T_0^k/∂q_j J_k (∂T_0^k/∂q_i)ᵀ}",
-        lambda n: 128 * n * (n + 1) * (n + 2) // 3,
-        lambda n: 65 * n * (n + 1) * (n + 2) // 2,
+    "its sum over k": lambda n: (0, n * (n - 1) * (n + 1) // 6),
+    "Tr{∂²T_0^m/∂q_j∂q_k J_m (∂T_0^m/∂q_i)ᵀ}": lambda n: (
+        128 * n**2 * (n + 1) * (n + 2) // 3, 65 * n**2 * (n + 1) * (n + 2) // 2
     ),
-    ("its sum over k", lambda n: 0, lambda n: n * (n - 1) * (n + 1) // 6),
-    (
-        "Tr{∂²T_0^m/∂q_j∂q_k J_m (∂T_0^m/∂q_i)ᵀ}",
-        lambda n: 128 * n**2 * (n + 1) * (n + 2) // 3,
-        lambda n: 65 * n**2 * (n + 1) * (n + 2) // 2,
-    ),
-    ("its sum over m", lambda n: 0, lambda n: n**2 * (n - 1) * (n + 1) // 6),
-    ("a_d + K_v e' + K_p e", lambda n: 2 * n, lambda n: 4 * n),
-    ("τ = D (a_d + K_v e' + K_p e) + H + G", lambda n: n**2 * (n + 2), lambda n: n**2 * (n + 1)),
-]
+    "its sum over m": lambda n: (0, n**2 * (n - 1) * (n + 1) // 6),
+    "a_d + K_v e' + K_p e": lambda n: (2 * n, 4 * n),
+    "τ = D (a_d + K_v e' + K_p e) + H + G": lambda n: (n**2 * (n + 2), n**2 * (n + 1)),
+}  # fmt: skip
 TOTAL = (
     Polynomial.of("128/3", "515/3", "850/3", "82/3", 0),
     Polynomial.of("98/3", "787/6", "640/3", "131/6", 0),

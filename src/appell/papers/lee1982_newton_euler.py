@@ -7,7 +7,7 @@ from appell.control.laws.computed_torque import commanded_acceleration
 from appell.equations import newton_euler
 from appell.maths.rotation import Matrix
 from appell.maths.vector import ZERO, Tensor, Vector
-from appell.papers.common.general import general_links, polynomials, states
+from appell.papers.common.general import Steps, general_links, polynomials, states, total
 from appell.show.document import Row, Table
 from appell.show.rules import Expected
 
@@ -18,8 +18,6 @@ def newton_euler_table() -> Table:
     """Lee's Table 2 beside our counts, row by row."""
     ours = polynomials(steps, SIZES)
     printed, left_out = ours[: len(PRINTED)], ours[len(PRINTED) :]
-    zero = Polynomial.of(0)
-    total = [sum(column, start=zero) for column in zip(*printed, strict=True)]
     return Table(
         "Table 2: operations of the controller, Newton-Euler",
         ("multiplications", "additions"),
@@ -32,7 +30,7 @@ def newton_euler_table() -> Table:
                 Row(what, (None, None), count, _LEFT, [Expected(x) for x in known])
                 for (what, *known), count in zip(LEFT_OUT, left_out, strict=True)
             ),
-            Row("Total of the paper's rows", TOTAL, total),
+            Row("Total of the paper's rows", TOTAL, total(printed)),
         ],
         note="As Lee counts: the rotation matrices are given, and a product by one costs 9 "
         "multiplications and 6 additions whatever stands in it; the first joint costs as much as "
@@ -51,32 +49,21 @@ def steps(tally: Tally, n: int) -> list[Operations]:
     A = [Matrix(Tensor(vector(), vector(), vector())) for _ in links]
     s = [ZERO for _ in links]
     q, v, q_d, v_d, a_d, kp, kv = states(tally, n, 7)
-    rows, left_out = [], []
-
-    a = commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv)
-    servo = tally.taken()
-    w = newton_euler.angular_velocities(links, A, v, vector())
-    rows.append(tally.taken())
-    across = newton_euler.coriolis_accelerations(links, w, v)
-    left_out.append(tally.taken())
-    dw = newton_euler.angular_accelerations(links, A, across, a, vector())
-    rows.append(tally.taken())
+    step = Steps(tally)
+    a = step(commanded_acceleration((q_d, v_d, a_d), q, v, kp, kv))
+    w = step(newton_euler.angular_velocities(links, A, v, vector()))
+    across = step(newton_euler.coriolis_accelerations(links, w, v))
+    dw = step(newton_euler.angular_accelerations(links, A, across, a, vector()))
     squares = newton_euler.squared_speeds(links, w)
-    acc = newton_euler.origin_accelerations(links, A, s, w, dw, squares, v, a, vector())
-    rows.append(tally.taken())
-    centres = newton_euler.centre_accelerations(links, w, dw, squares, acc)
-    rows.append(tally.taken())
-    F = newton_euler.inertial_forces(links, centres)
-    rows.append(tally.taken())
-    f, phi = newton_euler.forces(links, A, F, vector())
-    rows.append(tally.taken())
-    N = newton_euler.inertial_moments(links, w, dw)
-    rows.append(tally.taken())
-    moments = newton_euler.moments(links, A, s, F, phi, N)
-    rows.append(tally.taken())
-    newton_euler.joint_forces(links, f, moments)
-    left_out.append(tally.taken())
-    return [*rows, servo, *left_out]
+    acc = step(newton_euler.origin_accelerations(links, A, s, w, dw, squares, v, a, vector()))
+    centres = step(newton_euler.centre_accelerations(links, w, dw, squares, acc))
+    F = step(newton_euler.inertial_forces(links, centres))
+    f, phi = step(newton_euler.forces(links, A, F, vector()))
+    N = step(newton_euler.inertial_moments(links, w, dw))
+    moments = step(newton_euler.moments(links, A, s, F, phi, N))
+    step(newton_euler.joint_forces(links, f, moments))
+    servo, omega, coriolis, *others, joints = step
+    return [omega, *others, servo, coriolis, joints]
 
 
 PRINTED = [

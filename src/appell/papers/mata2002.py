@@ -20,5 +20,5 @@ def document() -> Document:
             *mata2002_stability.tables(),
             *mata2002_simulation.tables(),
         ),
-        pictures=(*mata2002_stability.pictures(), *mata2002_simulation.pictures()),
+        pictures=(*mata2002_stability.PICTURES, *mata2002_simulation.PICTURES),
     )

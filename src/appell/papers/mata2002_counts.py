@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from appell.compile.count import Operations, Polynomial, Tally
@@ -10,17 +10,25 @@ from appell.equations import articulated_body, composite_body, gibbs_tensor, new
 from appell.equations.coordinates import Equation
 from appell.equations.linear import back_substitute, factorise
 from appell.maths.vector import Tensor, Vector
-from appell.papers.common.general import SIZES, general_chain, polynomials, states
+from appell.papers.common.general import (
+    Counts,
+    Steps,
+    general_chain,
+    interpolated,
+    polynomials,
+    states,
+    total,
+)
 from appell.show.document import Row, Table, plain
-from appell.show.rules import Differs
+from appell.show.rules import EQUAL, Differs
 
 PUMA = 6  # joints
 COLUMNS = ("products", "sums")
 AND_AT_6 = (*COLUMNS, *(f"{what} for n = {PUMA}" for what in COLUMNS))
-Counts = tuple[Polynomial, Polynomial]
 
 
 def tables() -> list[Table]:
+    """The costs of sections 4.1 and 4.2, and tables 1 to 4."""
     return [
         _section_4_1(), _table_1(), _section_4_2(), _table_2(), _table_3(), _table_4(),
         _with_the_printed_bias(),
@@ -39,20 +47,22 @@ def joint_steps(tally: Tally) -> list[tuple[str, Operations]]:
     x, y, z, f, t = (_vector(tally) for _ in range(5))
     W = Tensor(*(_vector(tally) for _ in range(3)))
     child = gibbs_tensor.Child(R, s, y, z)
-    steps: list[tuple[str, Callable[[], Any]]] = [
-        ("ω of the body before, in these axes", lambda: R.T @ x),
-        ("ω", lambda: gibbs_tensor.angular_velocity(body, x, v)),
-        ("ω̇", lambda: gibbs_tensor.angular_acceleration(body, R, y, x, v, a)),
-        ("Ω", lambda: gibbs_tensor.angular_acceleration_tensor(x, y)),
-        ("s̈", lambda: gibbs_tensor.origin_acceleration(body, R, x, W, s, y, v, a)),
-        ("r̈", lambda: gibbs_tensor.centre_acceleration(x, W, r)),
-        ("f", lambda: gibbs_tensor.inertial_force(m, x)),
-        ("t", lambda: gibbs_tensor.inertial_moment(W, J)),
-        ("φ", lambda: gibbs_tensor.carried_force(R, x, y)),
-        ("χ", lambda: gibbs_tensor.carried_moment(r, f, t, [child])),
-    ]
-    tally.taken()
-    return [(name, _taken(step, tally)) for name, step in steps]
+    steps: dict[str, Callable[[], Any]] = {
+        "ω of the body before, in these axes": lambda: R.T @ x,
+        "ω": lambda: gibbs_tensor.angular_velocity(body, x, v),
+        "ω̇": lambda: gibbs_tensor.angular_acceleration(body, R, y, x, v, a),
+        "Ω": lambda: gibbs_tensor.angular_acceleration_tensor(x, y),
+        "s̈": lambda: gibbs_tensor.origin_acceleration(body, R, x, W, s, y, v, a),
+        "r̈": lambda: gibbs_tensor.centre_acceleration(x, W, r),
+        "f": lambda: gibbs_tensor.inertial_force(m, x),
+        "t": lambda: gibbs_tensor.inertial_moment(W, J),
+        "φ": lambda: gibbs_tensor.carried_force(R, x, y),
+        "χ": lambda: gibbs_tensor.carried_moment(r, f, t, [child]),
+    }
+    counted = Steps(tally)
+    for step in steps.values():
+        counted(step())
+    return list(zip(steps, counted, strict=True))
 
 
 PRINTED_4_1 = (
@@ -79,24 +89,14 @@ def _section_4_1() -> Table:
 def _table_1() -> Table:
     luh = whole(newton_euler.inverse_dynamics, 3)
     ours = whole(gibbs_tensor.inverse_dynamics, 3)
+    luh_printed = _printed((150, -48), 852, (131, -48), 738)
+    ours_printed = _printed((96, -101), 475, (84, -100), 404)
     return Table(
         "Table 1: inverse dynamics",
         AND_AT_6,
         [
-            Row(
-                "Luh et al.",
-                _printed((150, -48), 852, (131, -48), 738),
-                _shown(luh),
-                ARRANGED,
-                _apart((-34, -7), (-40, -3)),
-            ),
-            Row(
-                "this work",
-                _printed((96, -101), 475, (84, -100), 404),
-                _shown(ours),
-                BASE,
-                _apart((1,), (3,)),
-            ),
+            _row("Luh et al.", luh, luh_printed, ARRANGED, ((-34, -7), (-40, -3))),
+            _row("this work", ours, ours_printed, BASE, ((1,), (3,))),
         ],
         f"{GENERAL} Not among our formulations: Angeles et al., Balafoutis and Patel.",
     )
@@ -113,44 +113,32 @@ def matrix_steps(tally: Tally, n: int) -> list[Operations]:
     s = [body.offset(q[i]) for i, body in model.outwards()]
     rows = gibbs_tensor.third_rows(R)
     M, gamma, E = gibbs_tensor.composed(model, s)
-    tally.taken()  # given, or made off-line
-    arms = gibbs_tensor.arms_of_joints(model, R, s)
-    taken = [tally.taken()]
-    axes = gibbs_tensor.axes_of_joints(model, R, rows)
-    taken.append(tally.taken())
-    phi, carried = gibbs_tensor.first_moments(model, R, gamma)
-    taken.append(tally.taken())
-    psi = gibbs_tensor.second_moments(model, R, s, E, carried)
-    taken.append(tally.taken())
-    D = gibbs_tensor.main_diagonal(model, M, psi)
-    taken.append(tally.taken())
+    step = Steps(tally)  # what is before it is given, or made off-line
+    arms = step(gibbs_tensor.arms_of_joints(model, R, s))
+    axes = step(gibbs_tensor.axes_of_joints(model, R, rows))
+    phi, carried = step(gibbs_tensor.first_moments(model, R, gamma))
+    psi = step(gibbs_tensor.second_moments(model, R, s, E, carried))
+    D = step(gibbs_tensor.main_diagonal(model, M, psi))
     gibbs_tensor.couple(model, D, axes, arms, M, phi, psi)
-    taken.append(tally.taken())
-    return taken
+    step(D)
+    return step
 
 
 # Of each step, the printed cost of a pass times the passes of its loops.
-PRINTED_4_2: list[tuple[str, Callable[[int], int], Callable[[int], int]]] = [
-    (
-        "2: s, 8M 4A for i < j, 3A for i + 1 < j",
-        lambda n: 8 * _pairs(n),
-        lambda n: 4 * _pairs(n) + 3 * _pairs(n - 1),
+PRINTED_4_2: dict[str, Callable[[int], tuple[int, int]]] = {
+    "2: s, 8M 4A for i < j, 3A for i + 1 < j": lambda n: (
+        8 * _pairs(n), 4 * _pairs(n) + 3 * _pairs(n - 1)
     ),
-    (
-        "3: ∂ω̇/∂q̈, 8M 4A for i + 1 < j",
-        lambda n: 8 * _pairs(n - 1),
-        lambda n: 4 * _pairs(n - 1),
+    "3: ∂ω̇/∂q̈, 8M 4A for i + 1 < j": lambda n: (8 * _pairs(n - 1), 4 * _pairs(n - 1)),
+    "4: φ, 8M 4A and 3A for i < n": lambda n: (8 * (n - 1), 7 * (n - 1)),
+    "5: ψ, 31M 40A for 1 < i < n, 13M 11A for i = 1": lambda n: (
+        31 * (n - 2) + 13, 40 * (n - 2) + 11
     ),
-    ("4: φ, 8M 4A and 3A for i < n", lambda n: 8 * (n - 1), lambda n: 7 * (n - 1)),
-    (
-        "5: ψ, 31M 40A for 1 < i < n, 13M 11A for i = 1",
-        lambda n: 31 * (n - 2) + 13,
-        lambda n: 40 * (n - 2) + 11,
-    ),
-    ("6: D_ii, nothing", lambda n: 0, lambda n: 0),
-    ("7: D_jk, 7M 6A for k < j", lambda n: 7 * _pairs(n), lambda n: 6 * _pairs(n)),
-]
+    "6: D_ii, nothing": lambda n: (0, 0),
+    "7: D_jk, 7M 6A for k < j": lambda n: (7 * _pairs(n), 6 * _pairs(n)),
+}  # fmt: skip
 MATRIX = Polynomial.of("23/2", "39/2", -49), Polynomial.of("17/2", "63/2", -69)
+D_PRINTED = (*MATRIX, 482, 426)
 
 
 def _section_4_2() -> Table:
@@ -158,8 +146,8 @@ def _section_4_2() -> Table:
         "Section 4.2: operations for the inertia matrix, step by step",
         COLUMNS,
         [
-            Row(f"step {what}", (_polynomial(m), _polynomial(a)), counted)
-            for (what, m, a), counted in zip(PRINTED_4_2, polynomials(matrix_steps), strict=True)
+            Row(f"step {what}", interpolated(PRINTED_4_2[what]), counted)
+            for what, counted in zip(PRINTED_4_2, polynomials(matrix_steps), strict=True)
         ],
         AS_PRINTED,
     )
@@ -167,32 +155,22 @@ def _section_4_2() -> Table:
 
 def matrix() -> Counts:
     """All steps of section 4.2."""
-    return _sum(polynomials(matrix_steps))
+    return total(polynomials(matrix_steps))
 
 
 def _table_2() -> Table:
     composite = whole(composite_body.mass_matrix, 1)
     joined = whole(gibbs_tensor.mass_matrix, 1)
-    printed = (*MATRIX, 482, 426)
+    printed = _printed((12, 56, -27), 741, (7, 67, -56), 598)
+    apart = (-1, -8, -36), (-18, -1)
+    off_line = "this work, constants joined off-line"
     return Table(
         "Table 2: the inertia matrix",
         AND_AT_6,
         [
-            Row(
-                "Walker and Orin, CRBA",
-                _printed((12, 56, -27), 741, (7, 67, -56), 598),
-                _shown(composite),
-                ARRANGED,
-                _apart((-1, -8, -36), (-18, -1)),
-            ),
-            Row("this work", printed, _shown(matrix())),
-            Row(
-                "this work, constants joined off-line",
-                printed,
-                _shown(joined),
-                JOINED,
-                _apart((-6, 8), (-2, -2)),
-            ),
+            _row("Walker and Orin, CRBA", composite, printed, ARRANGED, apart),
+            _row("this work", matrix(), D_PRINTED),
+            _row(off_line, joined, D_PRINTED, JOINED, ((-6, 8), (-2, -2))),
         ],
         f"{AS_PRINTED} {GENERAL} Not among our formulations: Angeles and Ma's NOC.",
     )
@@ -210,40 +188,31 @@ def system_steps(tally: Tally, n: int) -> list[Operations]:
     D = [[tally.variable() for _ in range(n)] for _ in range(n)]
     b = [tally.variable() for _ in range(n)]
     paths = [range(i + 1) for i in range(n)]
-    L = gibbs_tensor.cholesky(D, paths, zero=tally.variable())
-    taken = [_with_divisions(tally.taken())]
-    back_substitute(*L, b, paths)
-    taken.append(_with_divisions(tally.taken()))
-    factorise(D, paths)
-    taken.append(_with_divisions(tally.taken()))
-    return taken
+    step = Steps(tally)
+    L = step(gibbs_tensor.cholesky(D, paths, zero=tally.variable()))
+    step(back_substitute(*L, b, paths))
+    step(factorise(D, paths))
+    return [_with_divisions(taken) for taken in step]
 
 
 def _table_3() -> Table:
     decomposition, solution, shorter = polynomials(system_steps)
-    total = Polynomial.of("1/6", 13, "695/6", -157), Polynomial.of("1/6", 10, "683/6", -174)
     cholesky = (DECOMPOSITION, DECOMPOSITION, 56, 56)
+    everything = _printed(("1/6", 13, "695/6", -157), 1042, ("1/6", 10, "683/6", -174), 905)
+    solution_printed = _printed((1, 0, 0), 36, (1, -1, 0), 30)
     bias = whole(gibbs_tensor.bias, 2)
     return Table(
         "Table 3: forward dynamics by this work",
         AND_AT_6,
         [
-            Row("D", (*MATRIX, 482, 426), _shown(matrix())),
-            Row("bias", (*BIAS, 468, 393), _shown(bias), BASE, SAVED),
-            Row("Cholesky's decomposition", cholesky, _shown(decomposition)),
-            Row(
-                "without adding to zero",
-                cholesky,
-                _shown(shorter),
-                FROM_ZERO,
-                _apart((0,), ("-1/2", "-1/2", 0)),
+            _row("D", matrix(), D_PRINTED),
+            _row("bias", bias, (*BIAS, 468, 393), BASE, SAVED),
+            _row("Cholesky's decomposition", decomposition, cholesky),
+            _row(
+                "without adding to zero", shorter, cholesky, FROM_ZERO, ((0,), ("-1/2", "-1/2", 0))
             ),
-            Row(
-                "solution of the system",
-                _printed((1, 0, 0), 36, (1, -1, 0), 30),
-                _shown(solution),
-            ),
-            Row("total", (*total, 1042, 905), _shown(_total(bias)), BASE, SAVED),
+            _row("solution of the system", solution, solution_printed),
+            _row("total", _total(bias), everything, BASE, SAVED),
         ],
         f"{AS_PRINTED} Divisions count as products, and every sum of the decomposition begins at "
         "zero. The differences of forces and bias are not in the table.",
@@ -254,25 +223,17 @@ def _table_4() -> Table:
     composite = whole(composite_body.forward_dynamics, 3)
     articulated = whole(articulated_body.forward_dynamics, 3)
     ours = _total(whole(gibbs_tensor.bias, 2))
+    rows = [
+        ("Walker and Orin, CRBA", (1627, 1261), composite, ARRANGED, (-309, -240)),
+        ("Featherstone, ABA", (1533, 1415), articulated, ARRANGED, (-53, -237)),
+        ("this work", (1042, 905), ours, BASE, (-6, -5)),
+    ]
     return Table(
         f"Table 4: forward dynamics for n = {PUMA}",
         COLUMNS,
         [
-            Row(
-                "Walker and Orin, CRBA",
-                (1627, 1261),
-                _at(composite),
-                ARRANGED,
-                (Differs(-309), Differs(-240)),
-            ),
-            Row(
-                "Featherstone, ABA",
-                (1533, 1415),
-                _at(articulated),
-                ARRANGED,
-                (Differs(-53), Differs(-237)),
-            ),
-            Row("this work", (1042, 905), _at(ours), BASE, SAVED[2:]),
+            Row(what, printed, _at(counted), why, [Differs(x) for x in apart])
+            for what, printed, counted, why, apart in rows
         ],
         f"{GENERAL} Not among our formulations: Angeles and Ma's NOC.",
     )
@@ -291,7 +252,7 @@ def _with_the_printed_bias() -> Table:
 
 def _total(bias: Counts) -> Counts:
     decomposition, solution, _ = polynomials(system_steps)
-    return _sum([matrix(), decomposition, solution, bias])
+    return total([matrix(), decomposition, solution, bias])
 
 
 # Counting, and how counts are shown
@@ -308,11 +269,6 @@ def whole(equation: Equation, inputs: int) -> Counts:
     return polynomials(steps)[0]
 
 
-def _taken(step: Callable[[], Any], tally: Tally) -> Operations:
-    step()
-    return tally.taken()
-
-
 def _with_divisions(taken: Operations) -> Operations:
     return taken._replace(multiplications=taken.multiplications + taken.divisions)
 
@@ -321,39 +277,31 @@ def _vector(tally: Tally) -> Vector:
     return Vector(tally.variable(), tally.variable(), tally.variable())
 
 
-def _sum(counts: Iterable[Counts]) -> Counts:
-    products, sums = zip(*counts, strict=True)
-    zero = Polynomial.of(0)
-    return sum(products, start=zero), sum(sums, start=zero)
-
-
 def _pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
-def _polynomial(count: Callable[[int], int]) -> Polynomial:
-    return Polynomial.through({n: count(n) for n in SIZES})
-
-
-def _at(counts: Counts) -> tuple[Any, ...]:
+def _at(counts: Sequence[Polynomial]) -> tuple[Any, ...]:
     return tuple(p(PUMA) for p in counts)
 
 
-def _shown(counts: Counts) -> tuple[Any, ...]:
-    """As the tables print it: the polynomials, and their values for six joints."""
+def _shown(counts: Sequence[Polynomial]) -> tuple[Any, ...]:
+    """The polynomials and their values for six joints, as the tables print them."""
     return (*counts, *_at(counts))
 
 
 def _printed(
-    products: Sequence[int], products_at_6: int, sums: Sequence[int], sums_at_6: int
+    products: Sequence[Any], products_at_6: int, sums: Sequence[Any], sums_at_6: int
 ) -> tuple[Any, ...]:
     return (Polynomial.of(*products), Polynomial.of(*sums), products_at_6, sums_at_6)
 
 
-def _apart(products: Sequence[Any], sums: Sequence[Any]) -> tuple[Differs, ...]:
-    """What our polynomials are known to have more than the paper's."""
-    more = Polynomial.of(*products), Polynomial.of(*sums)
-    return tuple(Differs(x) for x in (*more, *_at(more)))
+def _row(
+    what: str, counts: Counts, printed: Sequence[Any], why: str = "", more: Sequence[Any] = ()
+) -> Row:
+    """A row of AND_AT_6; ``more`` is what our polynomials are known to have more."""
+    apart = _shown(tuple(Polynomial.of(*x) for x in more)) if more else ()
+    return Row(what, printed, _shown(counts), why, [Differs(x) for x in apart] or EQUAL)
 
 
 GENERAL = (
@@ -364,7 +312,7 @@ AS_PRINTED = (
     "Counted as the paper does: elements of rotation matrices are given, step 1 is made off-line, "
     "and every other number counts, be it constant or not."
 )
-SAVED = _apart((-6,), (-5,))
+SAVED = (-6,), (-5,)
 BASE = (
     "the constants tell what the base's zeros and the last links save, and which of it the paper "
     "left out it does not say: ours is what zeros by structure give"

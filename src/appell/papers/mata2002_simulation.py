@@ -14,31 +14,20 @@ from functools import cache
 from itertools import pairwise
 from math import dist
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, make_interp_spline
 
-from appell.rig.machine.machine import puma560_machine
 from appell.robots.robot import Array
 from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.figures import picture
+from appell.show.plots import arm
 from appell.show.rules import AtMost, Expected, Ratio
-from appell.show.scene import (
-    View,
-    draw_arms,
-    draw_floor,
-    draw_label,
-    draw_pedestal,
-    draw_shadow,
-)
-from appell.show.style import JOINTS, LINE, POSTURES
+from appell.show.style import JOINTS
 from appell.study.scenario import Scenario
 from appell.study.straight_line import StraightLine, run
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METHODS = {"CRBA": "composite_body", "ABA": "articulated_body", "GA": "gibbs_tensor"}
 DEFAULT = "gibbs_lean"  # our own
@@ -50,7 +39,6 @@ INTERVAL, TOLERANCE = 0.1, 1e-6
 BRANCH = "left-up-flip"  # the only one of eight that keeps the joints' ranges
 FORMULATION = "gibbs_tensor"  # the paper's
 _SAMPLES = 100  # of the plan in an interval
-_VIEW = View(azimuth=30, elevation=24)
 
 # Table 6, a joint a row: average |q - q*|, |v - v*|, |a - a*|.
 TABLE_6 = (
@@ -101,21 +89,6 @@ def coarse(planned: StraightLine) -> Torques:
     return make_interp_spline(planned.path.t[every], torques(planned)[every], k=1)
 
 
-@cache
-def out_of_range() -> dict[str, list[int]]:
-    """Of each of the eight configurations, the joints that leave their ranges on the line. A
-    joint's angle may be had a turn later or earlier."""
-    machine = puma560_machine()
-    study = plan(DURATION, "all")
-    found = {}
-    for name, motion in study.motions.items():
-        turns = np.array([-1, 0, 1])[:, None] * 2 * np.pi
-        low, high = motion.q.min(axis=0) + turns, motion.q.max(axis=0) + turns
-        kept = ((low >= machine.lower) & (high <= machine.upper)).any(axis=0)
-        found[name] = [int(j) + 1 for j in np.flatnonzero(~kept)]
-    return found
-
-
 COARSE = "torques every 0.1 s"
 INTERPOLATIONS = {"torques every 1 ms": smooth, COARSE: coarse}
 
@@ -133,6 +106,7 @@ class Simulation:
 
     @property
     def t(self) -> Array:
+        """The ends of the intervals, s."""
         return self.planned.path.t[::_SAMPLES]
 
     @property
@@ -174,7 +148,7 @@ def simulate(method: str, planned: StraightLine, torques: Torques) -> Simulation
 
 @cache
 def simulations(duration: float, interpolation: str) -> dict[str, Simulation]:
-    """By every method, the quickest of three runs."""
+    """The simulation by every method, the quickest of three runs."""
     planned = plan(duration)
     torques = INTERPOLATIONS[interpolation](planned)
 
@@ -201,8 +175,8 @@ def tables() -> list[Table]:
 def _feasible() -> Table:
     """Which configurations the arm can have on the line."""
     rows = [
-        Row(name, (None,), (str(joints or "none"),), rule=Expected(str(OUT[name] or "none")))
-        for name, joints in out_of_range().items()
+        Row.own(name, [str([*m.beyond] or "none")], Expected(str(OUT[name] or "none")))
+        for name, m in plan(DURATION, "all").motions.items()
     ]
     return Table(
         "Section 5.2: the eight configurations of the arm on the line",
@@ -273,7 +247,7 @@ def _apart() -> Table:
         runs = [*(found[name] for name in METHODS if name != "GA"), by_default(duration, how)]
         apart = [float(np.abs(run.q - found["GA"].q).max()) for run in runs]
         what = f"joints apart from GA's, rad; {duration:.3g} s, {how}"
-        rows.append(Row(what, [None] * len(runs), apart, rule=AtMost(1e-9)))
+        rows.append(Row.own(what, apart, AtMost(1e-9)))
     return Table("Section 5.2: results are practically the same", others, rows, _NOTE_APART)
 
 
@@ -281,7 +255,7 @@ def _torques() -> Table:
     rows = []
     for planned in (plan(DURATION), plan(STATED_DURATION)):
         apart = float(np.abs(torques(planned) - torques(planned, DEFAULT)).max())
-        rows.append(Row(f"{planned.path.duration:.3g} s", (None,), (apart,), rule=AtMost(1e-9)))
+        rows.append(Row.own(f"{planned.path.duration:.3g} s", (apart,), AtMost(1e-9)))
     title = f"Section 5.2: torques by the paper's equations ({FORMULATION}) less our default's"
     return Table(title, ["largest, N m"], rows)
 
@@ -346,53 +320,27 @@ _NOTE_7 = (
 )
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "Figure 3: the arm at the start and the end of the line",
-            f"Planned: {DURATION:.2f} s at 0.1 m/s, {BRANCH}: the one within the joints' ranges.",
-            arm_picture,
-        ),
-        Picture(
-            "How the simulated joints leave the plan",
-            "By GA; each joint's angle, simulated minus planned, absolute value.",
-            errors_picture,
-        ),
-    ]
+@picture(
+    "How the simulated joints leave the plan",
+    "By GA; each joint's angle, simulated minus planned, absolute value.",
+    7.2, 3.2, 1, 2, legend=6,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw each joint's error in angle over time, by GA, for both ways to give the torques."""
+    for axes, how in zip(panels, INTERPOLATIONS, strict=True):
+        simulation = simulations(DURATION, how)["GA"]
+        for j, colour in enumerate(JOINTS):
+            error = simulation.errors[0][1:, j]  # at the start there is none
+            axes.plot(simulation.t[1:], error, color=colour, label=f"joint {j + 1}")
+        axes.set(title=f"{how}: error, rad", xlabel="time, s", yscale="log")
+        axes.set_xlim(0, DURATION)
 
 
-def arm_picture() -> Figure:
-    """The first and the last posture, and the line between them."""
-    planned = plan()
-    line = planned.path.position[[0, -1]]
-    postures = planned.postures[[0, -1]]
-    colours = [POSTURES["start"], POSTURES["end"]]
-    points = postures.reshape(-1, 3)
-    low, high = np.floor(points.min(axis=0) * 5 - 0.2) / 5, np.ceil(points.max(axis=0) * 5) / 5
-    with new_figure(7.2, 5.0) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), aspect="equal")
-        axes.set_axis_off()
-        draw_floor(axes, _VIEW, low, high, step=0.2)
-        draw_pedestal(axes, _VIEW, low[2])
-        for corners in postures:
-            draw_shadow(axes, _VIEW, corners, low[2])
-        draw_arms(axes, _VIEW, postures, planned.path.R[:, 2], colours)
-        axes.plot(*_VIEW(line).T, color=LINE, lw=2.0, zorder=4)
-        for at, label, colour in zip(line, ("start", "end"), colours, strict=True):
-            draw_label(axes, _VIEW(at), label, colour)
-    return figure
-
-
-def errors_picture() -> Figure:
-    """Each joint's error in angle over time, by GA, for both ways to give the torques."""
-    with new_figure(7.2, 3.2) as figure:
-        panels = new_grid(figure, 1, 2, legend=0.3)
-        for axes, how in zip(panels, INTERPOLATIONS, strict=True):
-            simulation = simulations(DURATION, how)["GA"]
-            for j, colour in enumerate(JOINTS):
-                error = simulation.errors[0][1:, j]  # at the start there is none
-                axes.plot(simulation.t[1:], error, color=colour, label=f"joint {j + 1}")
-            axes.set(title=f"{how}: error, rad", xlabel="time, s", yscale="log")
-            axes.set_xlim(0, DURATION)
-        add_legend(figure, columns=6)
-    return figure
+PICTURES = (
+    Picture(
+        "Figure 3: the arm at the start and the end of the line",
+        f"Planned: {DURATION:.2f} s at 0.1 m/s, {BRANCH}: the one within the joints' ranges.",
+        lambda: arm(plan(), ["start", "end"]),
+    ),
+    errors_picture,
+)

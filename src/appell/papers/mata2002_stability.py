@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from appell.model.model import Model
 from appell.model.parameters import GROUPS, values, with_values
 from appell.robots.registry import load
 from appell.robots.robot import Array
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import Known, Ratio
 from appell.show.style import INK, JOINTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METHODS = {"ABA": "articulated_body", "CRBA": "composite_body", "GA": "gibbs_tensor"}
 BIASES = {"CRBA": "newton_euler", "GA": "gibbs_tensor"}
@@ -46,7 +43,7 @@ def configurations(steps: int = STEPS) -> Array:
 
 
 def condition_numbers(q: Array) -> Array:
-    """Of the inertia matrix, the ratio of its singular values, (N,)."""
+    """The ratio of the singular values of the inertia matrix, (N,)."""
     return np.linalg.cond(load("two_link").mass_matrix(q))
 
 
@@ -128,10 +125,12 @@ def errors(arithmetic: str, steps: int = STEPS) -> dict[str, Array]:
 
 
 def largest(difference: Array) -> float:
+    """The largest absolute error."""
     return float(np.abs(difference).max())
 
 
 def average(difference: Array) -> float:
+    """The mean absolute error."""
     return float(np.abs(difference).mean())
 
 
@@ -228,56 +227,46 @@ _NOTE_OTHERS = (
 )
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "Figure 2: acceleration of joint 1 in single and in double precision",
-            "The second bar turns once. Coloured: single precision, by Gauss-Jordan; dashed: "
-            "double precision. Last, the condition number of the inertia matrix.",
-            accelerations_picture,
-        ),
-        Picture(
-            "The error in single precision over the turn",
-            "Acceleration of joint 1, double minus single precision, absolute value, rad/s².",
-            errors_picture,
-        ),
-    ]
-
-
-def accelerations_picture() -> Figure:
-    """Each method's acceleration of joint 1 over the angle of joint 2, and the condition."""
+@picture(
+    "Figure 2: acceleration of joint 1 in single and in double precision",
+    "The second bar turns once. Coloured: single precision, by Gauss-Jordan; dashed: double "
+    "precision. Last, the condition number of the inertia matrix.",
+    7.2, 4.6, 2, 2,
+)  # fmt: skip
+def accelerations_picture(panels: Sequence[Any]) -> None:
+    """Draw each method's acceleration of joint 1 over the angle of joint 2, and the condition."""
     q = configurations()
     angle = np.rad2deg(q[:, 1])
-    with new_figure(7.2, 4.6) as figure:
-        *panels, last = new_grid(figure, 2, 2)
-        for axes, method in zip(panels, METHODS, strict=True):
-            axes.sharey(panels[0])
-            axes.plot(angle, eliminated(method, q)[:, 0], color=COLOURS[method], lw=1.3)
-            axes.plot(angle, double(method, q)[:, 0], color=INK, lw=1.0, ls=(0, (4, 3)))
-            axes.set_title(f"{method}, rad/s²")
-        last.plot(angle, condition_numbers(q) / 1000, color=JOINTS[3])
-        last.set_title("condition number, thousands")
-        last.set_ylim(bottom=0)
-        _over_a_turn([panels[2], last])
-    return figure
+    *by_method, last = panels
+    for axes, method in zip(by_method, METHODS, strict=True):
+        axes.sharey(panels[0])
+        axes.plot(angle, eliminated(method, q)[:, 0], color=COLOURS[method], lw=1.3)
+        axes.plot(angle, double(method, q)[:, 0], color=INK, lw=1.0, ls=(0, (4, 3)))
+        axes.set_title(f"{method}, rad/s²")
+    last.plot(angle, condition_numbers(q) / 1000, color=JOINTS[3])
+    last.set_title("condition number, thousands")
+    last.set_ylim(bottom=0)
+    _over_a_turn(panels[2:])
 
 
-def errors_picture() -> Figure:
-    """All methods' errors in joint 1 over the angle of joint 2, in both arithmetics."""
+@picture(
+    "The error in single precision over the turn",
+    "Acceleration of joint 1, double minus single precision, absolute value, rad/s².",
+    7.2, 3.2, 1, 3, legend=3,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw all methods' errors in joint 1 over the angle of joint 2, in each arithmetic."""
     angle = np.rad2deg(configurations()[:, 1])
-    with new_figure(7.2, 3.2) as figure:
-        panels = new_grid(figure, 1, 3, legend=0.3)
-        for axes, arithmetic in zip(panels, ARITHMETICS, strict=True):
-            for method, e in errors(arithmetic).items():
-                size = np.maximum(np.abs(e[:, 0]), _FLOOR)  # zero has no place on this scale
-                axes.plot(angle, size, color=COLOURS[method], lw=1.0, label=method)
-            axes.set(title=arithmetic.replace(", ", ",\n"), yscale="log", ylim=(_FLOOR, 10))
-        _over_a_turn(panels)
-        add_legend(figure, columns=3)
-    return figure
+    for axes, arithmetic in zip(panels, ARITHMETICS, strict=True):
+        for method, e in errors(arithmetic).items():
+            size = np.maximum(np.abs(e[:, 0]), _FLOOR)  # zero has no place on this scale
+            axes.plot(angle, size, color=COLOURS[method], lw=1.0, label=method)
+        axes.set(title=arithmetic.replace(", ", ",\n"), yscale="log", ylim=(_FLOOR, 10))
+    _over_a_turn(panels)
 
 
 _FLOOR = 1e-7
+PICTURES = accelerations_picture, errors_picture
 
 
 def _over_a_turn(lowest: Iterable[Any]) -> None:

@@ -18,7 +18,7 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import NIL, NULL, ZERO, Symmetric, Tensor, Vector
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Body, Joint, Model
-from appell.papers.common.general import states
+from appell.papers.common.general import Steps, states
 from appell.papers.lee1982_lagrange_euler import full
 
 SLIDES = 2  # X1 and X2
@@ -64,35 +64,34 @@ def every_element(tally: Tally, matrices: Matrices) -> list[Matrix4]:
 
 
 def lagrangian(tally: Tally, n: int, *, every: bool) -> list[Operations]:
-    """By 4 x 4 matrices: the right-hand side, and the inertia matrix column by column."""
+    """The operations by 4 x 4 matrices: right-hand side, and inertia matrix column by column."""
     model = branch_model(tally, n)
     q, v = states(tally, n + SLIDES, 2)
     A: Matrices = lagrange_euler.links(model, q)
     J: Matrices = lagrange_euler.pseudo_inertias(model)
     if every:
         A, J = every_element(tally, A), every_element(tally, J)
-    tally.taken()
+    step = Steps(tally)
     W = lagrange_recursive.transformations(model, A)
     dA = lagrange_recursive.derivatives(model, A)
     dW = lagrange_recursive.own_derivatives(model, W, dA)
     ddW = lagrange_recursive.accelerations(model, A, W, dA, dW, v, [0] * model.nv)
-    lagrange_recursive.forces(model, A, J, dW, ddW)
-    right = tally.taken()
+    step(lagrange_recursive.forces(model, A, J, dW, ddW))
     M: list[list[Scalar]] = [[0] * model.nv for _ in model.bodies]
     for k in range(model.nv):
         lagrange_recursive.add_column(model, M, A, J, dW, k)
-    return [right, tally.taken()]
+    step(M)
+    return step
 
 
 def gibbs_appell(tally: Tally, n: int) -> list[Operations]:
-    """By 3 x 3 matrices: the right-hand side and the inertia matrix of Mata et al. 2002."""
+    """The operations by 3 x 3 matrices: right-hand side and inertia matrix of Mata et al. 2002."""
     model = branch_model(tally, n)
     q, v = states(tally, n + SLIDES, 2)
-    tally.taken()
-    gibbs_tensor.bias(model, q, v)
-    right = tally.taken()
-    gibbs_tensor.mass_matrix(model, q)
-    return [right, tally.taken()]
+    step = Steps(tally)
+    step(gibbs_tensor.bias(model, q, v))
+    step(gibbs_tensor.mass_matrix(model, q))
+    return step
 
 
 def combination(tally: Tally, n: int, *, every: bool) -> list[Operations]:
@@ -100,24 +99,20 @@ def combination(tally: Tally, n: int, *, every: bool) -> list[Operations]:
     model = branch_model(tally, n)
     q, v = states(tally, n + SLIDES, 2)
     branch = counted_branch(tally, model, q, every)
-    place = gibbs_tree.placed(branch)
-    taken = [tally.taken()]
-    w, dw = gibbs_tree.angular_motion(branch, place, v, [0] * model.nv)
-    taken.append(tally.taken())
+    step = Steps(tally)
+    place = step(gibbs_tree.placed(branch))
+    w, dw = step(gibbs_tree.angular_motion(branch, place, v, [0] * model.nv))
     ddT = gibbs_tree.accelerations(branch, place, v, [0] * model.nv)
-    p, Q, chi = gibbs_tree.carried(branch, place, ddT, w, dw)
-    taken.append(tally.taken())
-    gibbs_tree.projected(model, branch, place, p, Q, chi)
-    taken.append(tally.taken())
+    p, Q, chi = step(gibbs_tree.carried(branch, place, ddT, w, dw))
+    step(gibbs_tree.projected(model, branch, place, p, Q, chi))
     F = gibbs_tree.moved_moments(branch)
-    P = gibbs_tree.turned_moments(branch, place)
-    taken.append(tally.taken())
-    gibbs_tree.coupled(branch, place, F, P)
-    taken.append(tally.taken())
-    return taken
+    P = step(gibbs_tree.turned_moments(branch, place))
+    step(gibbs_tree.coupled(branch, place, F, P))
+    return step
 
 
 def counted_branch(tally: Tally, model: Model, q: Sequence[Scalar], every: bool) -> OpenChain:
+    """The branch as an open chain; with all elements counted if ``every``."""
     (branch,) = gibbs_tree.branches(model, q)
     if every:
         B2 = [Symmetric(*(tally.variable() for _ in range(6))) for _ in branch.B2[SLIDES:]]
@@ -126,7 +121,6 @@ def counted_branch(tally: Tally, model: Model, q: Sequence[Scalar], every: bool)
             B1=every_element(tally, branch.B1),
             B2=[*branch.B2[:SLIDES], *B2],
         )
-    tally.taken()
     return branch
 
 
@@ -147,7 +141,7 @@ def printed_compounds(tally: Tally, n: int, *, every: bool) -> list[Operations]:
     turns = [bar.rotation(angle) for bar, angle in zip(bars, q[SLIDES:], strict=True)]
     A = [IDENTITY, *(Kind(transformation(turn, ZERO).rows) for turn in turns)]
     U1 = [lagrange_euler.by_operator(Aj, bar) for Aj, bar in zip(A[1:], bars, strict=True)]
-    tally.taken()
+    step = Steps(tally)
 
     T: dict[tuple[int, int], Matrix4] = {}
     tilde: dict[tuple[int, int], Matrix4] = {}
@@ -156,16 +150,15 @@ def printed_compounds(tally: Tally, n: int, *, every: bool) -> list[Operations]:
             T[i, j] = T[i, j - 1] @ E[j - 1] @ A[j] if j > i + 1 else A[j]
             tilde[i, j] = E[i] @ T[i, j]
     hat = [E[0], *(tilde[0, j] @ E[j] for j in range(1, n))]
-    for hat_j, U in zip(hat, U1, strict=True):
-        _ = hat_j @ U
-    taken = [tally.taken()]
+    step([hat_j @ U for hat_j, U in zip(hat, U1, strict=True)])
 
     R = [Tensor(*(Vector(*row[:3]) for row in Aj.rows[:3])) for Aj in A]
     for j in range(1, n - 1):
         compound = R[j + 1]
         for k in range(j + 2, n + 1):
             compound = gibbs_tree.product(compound, R[k])
-    return [*taken, tally.taken()]
+    step(R)
+    return step
 
 
 def alone(tally: Tally, n: int, *, every: bool) -> list[Operations]:
@@ -176,12 +169,12 @@ def alone(tally: Tally, n: int, *, every: bool) -> list[Operations]:
     branch = counted_branch(tally, model, q, every)
     B1 = every_element(tally, J) if every else J
     branch = branch._replace(B1=B1, B2=[NIL] * model.nv)
-    tally.taken()
+    step = Steps(tally)
     place = gibbs_tree.placed(branch)
     ddT = gibbs_tree.accelerations(branch, place, v, [0] * model.nv)
     rest = [ZERO] * model.nv
-    gibbs_tree.projected(model, branch, place, *gibbs_tree.carried(branch, place, ddT, rest, rest))
-    right = tally.taken()
+    carried = gibbs_tree.carried(branch, place, ddT, rest, rest)
+    step(gibbs_tree.projected(model, branch, place, *carried))
     P = [[NULL] * model.nv] * model.nv
-    gibbs_tree.coupled(branch, place, gibbs_tree.moved_moments(branch), P)
-    return [right, tally.taken()]
+    step(gibbs_tree.coupled(branch, place, gibbs_tree.moved_moments(branch), P))
+    return step

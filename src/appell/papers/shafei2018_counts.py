@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
-from appell.compile.count import Operations, Polynomial
-from appell.papers.common.general import SIZES, polynomials
+from appell.compile.count import Polynomial
+from appell.papers.common.general import SIZES, Algorithm, Counts, polynomials, total
 from appell.papers.shafei2018_branch import alone, as_printed, combination, gibbs_appell, lagrangian
 from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.figures import drawing
 from appell.show.rules import EQUAL, Differs, Known
 from appell.show.style import JOINTS
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 COLUMNS = ("multiplications", "additions")
 
-Counts = tuple[Polynomial, Polynomial]
-
-
 # Table 1
-
-
-class Method(NamedTuple):
-    """A row of Table 1: what it is called, what it costs as printed, and how to run it."""
-
-    name: str
-    printed: Sequence[Polynomial | None]
-    run: Callable[..., list[Operations]]
-    why: str
 
 
 LAGRANGIAN, GIBBS_APPELL, COMBINATION = "Lagrangian, 4 x 4", "Gibbs-Appell, 3 x 3", "combination"
@@ -51,30 +36,17 @@ APART: dict[str, Counts] = {
 }
 
 
-def _methods(every: bool) -> list[Method]:
-    def asked(run: Callable[..., list[Operations]]) -> Callable[..., list[Operations]]:
-        return partial(run, every=every)
-
-    combined = PRINTED[COMBINATION]
-    return [
-        Method(LAGRANGIAN, PRINTED[LAGRANGIAN], asked(lagrangian), _COLUMNS),
-        Method(GIBBS_APPELL, PRINTED[GIBBS_APPELL], gibbs_appell, _AS_MATA),
-        Method(COMBINATION, combined, asked(combination), _WITHOUT),
-        Method(TO_THE_LETTER, combined, asked(as_printed), _LETTER),
-        Method(ALONE, (None, None), asked(alone), _ALONE),
-    ]
-
-
 @cache
 def counts(every: bool) -> dict[str, Counts]:
     """Multiplications and additions of one branch, by method."""
-    return {m.name: _total(polynomials(m.run)) for m in _methods(every)}
-
-
-def _total(steps: Sequence[Counts]) -> Counts:
-    zero = Polynomial.of(0)
-    multiplications, additions = (sum(x, start=zero) for x in zip(*steps, strict=True))
-    return multiplications, additions
+    runs: dict[str, Algorithm] = {
+        LAGRANGIAN: partial(lagrangian, every=every),
+        GIBBS_APPELL: gibbs_appell,
+        COMBINATION: partial(combination, every=every),
+        TO_THE_LETTER: partial(as_printed, every=every),
+        ALONE: partial(alone, every=every),
+    }
+    return {name: total(polynomials(run)) for name, run in runs.items()}
 
 
 def tables() -> list[Table]:
@@ -83,11 +55,12 @@ def tables() -> list[Table]:
 
 
 def _table_1() -> Table:
+    why = dict(zip(APART, (_COLUMNS, _AS_MATA, _WITHOUT, _LETTER), strict=True))
     rows = [
-        Row(m.name, m.printed, counts(True)[m.name], m.why, [Differs(x) for x in APART[m.name]])
-        for m in _methods(True)
-        if m.name in APART
-    ]
+        Row(name, PRINTED.get(name, PRINTED[COMBINATION]), counts(True)[name], why[name],
+            [Differs(x) for x in apart])
+        for name, apart in APART.items()
+    ]  # fmt: skip
     return Table(
         f"Table 1: operations for each of n_b branches of n links, {_WAYS[True]}",
         COLUMNS,
@@ -113,7 +86,7 @@ _STEPS = (
 
 def _steps() -> Table:
     ours = polynomials(partial(combination, every=True))
-    rows = dict(zip(_STEPS, ours, strict=True)) | {"all steps": _total(ours)}
+    rows = dict(zip(_STEPS, ours, strict=True)) | {"all steps": total(ours)}
     rows |= {ALONE: counts(True)[ALONE]}
     return plain(
         f"Appendix: the combination step by step, {_WAYS[True]}",
@@ -139,12 +112,6 @@ CLAIMED = [f"{GIBBS_APPELL} < {COMBINATION} < {LAGRANGIAN}"] * len(COLUMNS)
 
 CHEAPER = f"{GIBBS_APPELL} < {LAGRANGIAN} < {COMBINATION}"
 LONG = 15  # links from which on the paper's order holds where zeros are free
-
-
-def holds_from(every: bool, longest: int = 100) -> int:
-    """The number of links from which on the paper's order holds."""
-    failing = [n for n in range(SIZES[0], longest) if ranking(every, [n]) != CLAIMED]
-    return failing[-1] + 1 if failing else SIZES[0]
 
 
 def _orders() -> Table:
@@ -220,46 +187,40 @@ BRANCHES, LINKS = 4, 4  # held while the other varies
 _COLOURS = dict(zip(PRINTED, (JOINTS[1], JOINTS[0], JOINTS[2]), strict=True))
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            f"Figure 12: operations over the number of links, {BRANCHES} branches",
-            _CAPTION,
-            partial(_drawn, range(SIZES[0], SIZES[-1] + 1), "links of a branch", _over_links),
-        ),
-        Picture(
-            f"Figure 13: operations over the number of branches, {LINKS} links each",
-            _CAPTION,
-            partial(_drawn, range(1, 11), "branches", _over_branches),
-        ),
-    ]
-
-
-def _over_links(count: Polynomial, n: int) -> float:
-    return float(BRANCHES * count(n))
-
-
-def _over_branches(count: Polynomial, n: int) -> float:
-    return float(n * count(LINKS))
-
-
-def _drawn(numbers: Sequence[int], label: str, cost: Callable[[Polynomial, int], float]) -> Figure:
-    ours = counts(True)
-    with new_figure(7.2, 3.2) as figure:
-        panels = new_grid(figure, 1, 2, legend=0.3)
-        for c, (axes, title) in enumerate(zip(panels, COLUMNS, strict=True)):
-            for name, colour in _COLOURS.items():
-                mine, printed = (
-                    [cost(x[c], n) for n in numbers] for x in (ours[name], PRINTED[name])
-                )
-                axes.plot(numbers, mine, color=colour, marker="o", ms=3, label=name)
-                axes.plot(numbers, printed, color=colour, lw=1.0, ls=(0, (4, 3)))
-            axes.set(title=title, yscale="log", xlabel=label)
-        add_legend(figure, columns=3)
-    return figure
-
-
 _CAPTION = (
     "Solid: counted by running the equations, every element of a matrix counted. Dashed: the "
     "paper's polynomials."
+)
+
+
+@drawing(7.2, 3.2, 1, 2, legend=3)
+def _drawn(
+    panels: Sequence[Any],
+    numbers: Sequence[int],
+    label: str,
+    cost: Callable[[Polynomial, int], Any],
+) -> None:
+    """Draw what each method costs over a number of links or branches."""
+    ours = counts(True)
+    for c, (axes, title) in enumerate(zip(panels, COLUMNS, strict=True)):
+        for name, colour in _COLOURS.items():
+            mine, printed = (
+                [float(cost(x[c], n)) for n in numbers] for x in (ours[name], PRINTED[name])
+            )
+            axes.plot(numbers, mine, color=colour, marker="o", ms=3, label=name)
+            axes.plot(numbers, printed, color=colour, lw=1.0, ls=(0, (4, 3)))
+        axes.set(title=title, yscale="log", xlabel=label)
+
+
+PICTURES = (
+    Picture(
+        f"Figure 12: operations over the number of links, {BRANCHES} branches",
+        _CAPTION,
+        lambda: _drawn(SIZES, "links of a branch", lambda count, n: BRANCHES * count(n)),
+    ),
+    Picture(
+        f"Figure 13: operations over the number of branches, {LINKS} links each",
+        _CAPTION,
+        lambda: _drawn(range(1, 11), "branches", lambda count, n: n * count(LINKS)),
+    ),
 )

@@ -13,11 +13,13 @@ from appell.model.links import near_ends
 from appell.model.model import Model
 from appell.papers.common.general import (
     SIZES,
+    Algorithm,
     Steps,
     general_chain,
     general_links,
     polynomials,
     states,
+    total,
 )
 from appell.show.document import Document, Row, Table
 from appell.show.rules import EQUAL, Differs
@@ -52,9 +54,9 @@ def document() -> Document:
         ),
         pictures=[
             *valera2003_line.pictures(),
-            valera2003_rig.picture(),
-            *valera2003_control.pictures(),
-            *valera2003_identification.pictures(),
+            *valera2003_rig.PICTURES,
+            *valera2003_control.PICTURES,
+            *valera2003_identification.PICTURES,
         ],
     )
 
@@ -83,11 +85,11 @@ def algorithms_table() -> Table:
 
 
 def compared(
-    what: str, paper: Counts, steps: Steps, why: str = "", by: Counts | None = None
+    what: str, paper: Counts, algorithm: Algorithm, why: str = "", by: Counts | None = None
 ) -> Row:
     """The sums of the steps, and for six joints; a row that differs says by how much and why."""
     rule = [Differs(x) for x in by] if by else EQUAL
-    ours = [sum(column, start=Polynomial.of(0)) for column in zip(*polynomials(steps), strict=True)]
+    ours = total(polynomials(algorithm))
     return Row(what, paper, [*ours, *(count(PUMA) for count in ours)], why, rule)
 
 
@@ -98,55 +100,40 @@ def robot(tally: Tally, n: int) -> Model:
 
 def gibbs_appell(tally: Tally, n: int) -> list[Operations]:
     """The paper's six steps."""
-    model, (q, v, a), rows = robot(tally, n), states(tally, n), []
-    R, s = gibbs_vector.transformations(model, q)
-    rows.append(tally.taken())
-    w, dw, ddr = gibbs_vector.accelerations(model, R, s, v, a)
-    rows.append(tally.taken())
-    z, y = gibbs_vector.derivatives(model)
-    rows.append(tally.taken())
-    alpha = gibbs_vector.inertial_moments(model, w, dw)
-    rows.append(tally.taken())
-    F, phi, beta = gibbs_vector.moments_of_forces(model, R, s, ddr, alpha)
-    rows.append(tally.taken())
-    gibbs_vector.joint_forces(z, y, alpha, beta, F, phi)
-    rows.append(tally.taken())
-    return rows
+    model, (q, v, a), step = robot(tally, n), states(tally, n), Steps(tally)
+    R, s = step(gibbs_vector.transformations(model, q))
+    w, dw, ddr = step(gibbs_vector.accelerations(model, R, s, v, a))
+    z, y = step(gibbs_vector.derivatives(model))
+    alpha = step(gibbs_vector.inertial_moments(model, w, dw))
+    F, phi, beta = step(gibbs_vector.moments_of_forces(model, R, s, ddr, alpha))
+    step(gibbs_vector.joint_forces(z, y, alpha, beta, F, phi))
+    return step
 
 
 def gibbs_appell_paul(tally: Tally, n: int) -> list[Operations]:
     """The same steps with frames at the links' far ends."""
-    links, (q, v, a), rows = general_links(tally, n), states(tally, n), []
-    R, s = gibbs_vector_paul.transformations(links, q)
-    rows.append(tally.taken())
+    links, (q, v, a), step = general_links(tally, n), states(tally, n), Steps(tally)
+    R, s = step(gibbs_vector_paul.transformations(links, q))
     base = Vector(0, 0, tally.variable())
-    w, dw, ddr = gibbs_vector_paul.accelerations(links, R, s, v, a, base)
-    rows.append(tally.taken())
-    z, y = gibbs_vector_paul.derivatives(links)
-    rows.append(tally.taken())
-    alpha = gibbs_vector_paul.inertial_moments(links, R, w, dw)
-    rows.append(tally.taken())
-    F, phi, beta = gibbs_vector_paul.moments_of_forces(links, R, s, ddr)
-    rows.append(tally.taken())
-    gibbs_vector.joint_forces(z, y, alpha, beta, F, phi)
-    rows.append(tally.taken())
-    return rows
+    w, dw, ddr = step(gibbs_vector_paul.accelerations(links, R, s, v, a, base))
+    z, y = step(gibbs_vector_paul.derivatives(links))
+    alpha = step(gibbs_vector_paul.inertial_moments(links, R, w, dw))
+    F, phi, beta = step(gibbs_vector_paul.moments_of_forces(links, R, s, ddr))
+    step(gibbs_vector.joint_forces(z, y, alpha, beta, F, phi))
+    return step
 
 
 def luh_walker_paul(tally: Tally, n: int) -> list[Operations]:
     """Newton-Euler in the paper's convention: the motion as in its steps 1 and 2, then forces."""
-    model, (q, v, a), rows = robot(tally, n), states(tally, n), []
-    links = near_ends(model)
-    R, s = gibbs_vector.transformations(model, q)
-    rows.append(tally.taken())
-    w, dw, ddr = gibbs_vector.accelerations(model, R, s, v, a)
-    rows.append(tally.taken())
+    model, (q, v, a) = robot(tally, n), states(tally, n)
+    links, step = near_ends(model), Steps(tally)
+    R, s = step(gibbs_vector.transformations(model, q))
+    w, dw, ddr = step(gibbs_vector.accelerations(model, R, s, v, a))
     A, N = [rotation.T for rotation in R], newton_euler.inertial_moments(links, w, dw)
     F = newton_euler.inertial_forces(links, ddr)
     f, phi = newton_euler.forces(links, A, F)
-    newton_euler.joint_forces(links, f, newton_euler.moments(links, A, s, F, phi, N))
-    rows.append(tally.taken())
-    return rows
+    step(newton_euler.joint_forces(links, f, newton_euler.moments(links, A, s, F, phi, N)))
+    return step
 
 
 STEPS = [

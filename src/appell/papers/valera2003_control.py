@@ -8,9 +8,10 @@ equations, ours beside them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +26,15 @@ from appell.control import (
     track,
 )
 from appell.control.trajectories.trajectory import Trajectory
-from appell.papers.common.timing import quickest
 from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.robots.registry import load
 from appell.robots.robot import Robot
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import AtLeast, AtMost, Expected
 from appell.show.style import JOINTS
 from appell.simulation import Run
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from appell.study.study_timing import quickest
 
 # All poles at -10/s: (s + 10)^2 and (s + 10)^3.
 CONTROLLERS: dict[str, Callable[..., Law]] = {
@@ -68,6 +66,7 @@ MILLISECONDS = {"Pentium, 150 MHz": 0.225, "Pentium II, 350 MHz": 0.061}
 
 
 def reference(name: str) -> Trajectory:
+    """The ramp or the spline that the controllers follow."""
     if name == "ramp":
         return ramp(POINTS[0], POINTS[-1], DURATION)
     return spline(POINTS, np.linspace(0, DURATION, len(POINTS)))
@@ -85,6 +84,7 @@ def robots() -> tuple[Robot, Robot]:
 
 @cache
 def controller(name: str, formulation: str = PAPER) -> Law:
+    """A controller of table 4 by a formulation."""
     return CONTROLLERS[name](robots()[0], formulation=formulation)
 
 
@@ -118,38 +118,33 @@ def _statements() -> Table:
     def left(name: str, situation: str) -> list[float]:
         return [followed(name, of, situation).final_error for of in REFERENCES]
 
-    removed = [x / y for x, y in zip(left(integral, "friction"), left(tracking, "friction"),
-                                     strict=True)]  # fmt: skip
-    predicted = [Expected(_displaced(followed(tracking, of, "unknown load")), 1e-3)
-                 for of in REFERENCES]  # fmt: skip
+    removed = np.divide(left(integral, "friction"), left(tracking, "friction")).tolist()
+    displaced = [_displaced(followed(tracking, of, "unknown load")) for of in REFERENCES]
+    worst = [
+        _moving_error(followed(integral, of, "friction and unknown load")) for of in REFERENCES
+    ]
     return Table(
         "Table 4: what the paper says of its controllers, position errors in rad",
         list(REFERENCES),
         [
-            Row("tracking, exact model, left", _NONE, left(tracking, "exact model"),
-                "it is stable, and there is nothing to make an error", AtMost(1e-9)),
-            Row("tracking, unknown load, left", _NONE, left(tracking, "unknown load"),
-                "an error of the dynamics displaces the equilibrium: by M⁻¹ (g of the load) / Kp",
-                predicted),
-            Row("tracking, friction, left", _NONE, left(tracking, "friction"),
-                "static friction leaves an error, of more than half a degree",
-                AtLeast(HALF_A_DEGREE)),
-            Row("with integral action, unknown load, left", _NONE, left(integral, "unknown load"),
-                "the integral removes it", AtMost(1e-9)),
-            Row("with integral action, friction, divided by that without", _NONE, removed,
-                "the integral lessens it, by and by", AtMost(0.1)),
-            Row("with integral action, friction and unknown load, on the way after 0.3 s", _NONE,
-                [_moving_error(followed(integral, of, "friction and unknown load"))
-                 for of in REFERENCES],
+            Row.own("tracking, exact model, left", left(tracking, "exact model"), AtMost(1e-9),
+                "it is stable, and there is nothing to make an error"),
+            Row.own("tracking, unknown load, left", left(tracking, "unknown load"),
+                [Expected(x, 1e-3) for x in displaced],
+                "an error of the dynamics displaces the equilibrium: by M⁻¹ (g of the load) / Kp"),
+            Row.own("tracking, friction, left", left(tracking, "friction"), AtLeast(HALF_A_DEGREE),
+                "static friction leaves an error, of more than half a degree"),
+            Row.own("with integral action, unknown load, left", left(integral, "unknown load"),
+                AtMost(1e-9), "the integral removes it"),
+            Row.own("with integral action, friction, divided by that without", removed, AtMost(0.1),
+                "the integral lessens it, by and by"),
+            Row.own("with integral action, friction and unknown load, on the way after 0.3 s",
+                worst, AtMost(HALF_A_DEGREE),
                 "figure 5: joints follow without problems; within half a degree once the answer to "
-                "the start, at which the ramp's speed jumps, is over",
-                AtMost(HALF_A_DEGREE)),
+                "the start, at which the ramp's speed jumps, is over"),
         ],
         _SETTING,
     )  # fmt: skip
-
-
-_NONE = (None, None)
 
 
 def _displaced(run: Run) -> float:
@@ -172,14 +167,16 @@ def _equations() -> Table:
         "rad",
         list(CONTROLLERS),
         [
-            Row(situation, [None] * len(CONTROLLERS),
+            Row.own(
+                situation,
                 [max(_apart(name, of, situation) for of in REFERENCES) for name in CONTROLLERS],
-                rule=AtMost(1e-9))
+                AtMost(1e-9),
+            )
             for situation in SITUATIONS
         ],
         "Law and arm by gibbs_vector (section 2, M and bias as in section 4) and by gibbs_lean. "
         "They differ by rounding, and by what the integrator leaves, 1e-11 a step.",
-    )  # fmt: skip
+    )
 
 
 def _apart(name: str, of: str, situation: str) -> float:
@@ -188,37 +185,31 @@ def _apart(name: str, of: str, situation: str) -> float:
 
 
 def _on_the_way() -> Table:
-    return Table(
+    return _measured(
         "Table 4: the largest position error of any joint on the way, rad",
-        list(CONTROLLERS),
-        _rows(lambda run: float(np.abs(run.error[run.t <= DURATION]).max())),
+        lambda run: float(np.abs(run.error[run.t <= DURATION]).max()),
         _SETTING,
-        compared=False,
     )
 
 
 def _left() -> Table:
-    return Table(
+    return _measured(
         f"Table 4: the position error that is left {REST:g} s after the end, rad",
-        list(CONTROLLERS),
-        _rows(lambda run: run.final_error),
+        lambda run: run.final_error,
         "As the paper says: an error of the model, and friction at rest (the dead zone), leave an "
         "error of position, which integral action removes. Against dry friction it does so by and "
         "by: a joint sticks, integrates, breaks loose and sticks again nearer to its goal.",
-        compared=False,
     )
 
 
-def _rows(measure: Callable[[Run], float]) -> list[Row]:
-    return [
-        Row(
-            f"{of}, {situation}",
-            [None] * len(CONTROLLERS),
-            [measure(followed(name, of, situation)) for name in CONTROLLERS],
-        )
+def _measured(title: str, measure: Callable[[Run], float], note: str) -> Table:
+    """A table for information: a measure of every controller by reference and situation."""
+    rows = {
+        f"{of}, {situation}": [measure(followed(name, of, situation)) for name in CONTROLLERS]
         for of in REFERENCES
         for situation in SITUATIONS
-    ]
+    }
+    return plain(title, list(CONTROLLERS), rows, note)
 
 
 def _step() -> Table:
@@ -245,31 +236,22 @@ _SETTING = (
 MACHINES = "The paper's machines, and the one that made this table."
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "The controllers of table 4",
-            "The largest error of any joint, in rad.",
-            errors_picture,
-        )
-    ]
+@picture(
+    "The controllers of table 4", "The largest error of any joint, in rad.",
+    7.2, 4.6, 2, 2, legend=3,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw a panel per reference and situation, a line per controller."""
+    shown = product(REFERENCES, ("exact model", "friction and unknown load"))
+    for axes, (of, situation) in zip(panels, shown, strict=True):
+        for name, colour in zip(CONTROLLERS, JOINTS, strict=False):
+            run = followed(name, of, situation)
+            error = np.abs(run.error).max(axis=1)
+            axes.plot(run.t, np.maximum(error, 1e-9), color=colour, label=name)
+        axes.set(title=f"{of}, {situation}", yscale="log", ylim=(1e-7, 1))
+        axes.set_xlim(0, DURATION + REST)
+    for axes in panels[2:]:
+        axes.set_xlabel("time, s")
 
 
-def errors_picture() -> Figure:
-    """A panel a reference and a situation, a line a controller."""
-    shown = "exact model", "friction and unknown load"
-    with new_figure(7.2, 4.6) as figure:
-        panels = iter(new_grid(figure, 2, 2, legend=0.3))
-        for of in REFERENCES:
-            for situation in shown:
-                axes = next(panels)
-                for name, colour in zip(CONTROLLERS, JOINTS, strict=False):
-                    run = followed(name, of, situation)
-                    error = np.abs(run.error).max(axis=1)
-                    axes.plot(run.t, np.maximum(error, 1e-9), color=colour, label=name)
-                axes.set(title=f"{of}, {situation}", yscale="log", ylim=(1e-7, 1))
-                axes.set_xlim(0, DURATION + REST)
-                if of == REFERENCES[-1]:
-                    axes.set_xlabel("time, s")
-        add_legend(figure, columns=3)
-    return figure
+PICTURES = (errors_picture,)

@@ -7,8 +7,9 @@ noise. What they begin with is a model whose links weigh up to 20 % more or less
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,10 @@ from appell.identify.estimate.fitting import Method
 from appell.papers.valera2003_line import PAPER
 from appell.robots.registry import load
 from appell.robots.robot import Array, Robot
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import AtLeast, AtMost, Rule
 from appell.show.style import INK, JOINTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METHODS: dict[Method, str] = {
     "qr": "QR", "svd": "SVD", "pinv": "pseudo-inverse", "ridge": "ridge regression",
@@ -70,11 +68,12 @@ def data(noise: float, seed: int = SEED) -> tuple[Array, Array, Array, Array]:
 
 @cache
 def estimate(method: Method, noise: float) -> Fit:
+    """The fit by a method on data with noise."""
     return fit(robots()[1], *data(noise), method=method)
 
 
 def errors(found: Fit) -> Array:
-    """Of the base parameters, in kg, kg m and kg m^2."""
+    """Errors of the base parameters, in kg, kg m and kg m^2."""
     return found.base - found.basis.matrix @ robots()[0].parameters
 
 
@@ -111,7 +110,7 @@ def _row(method: Method, name: str) -> Row:
     # Ridge regression is another estimate; noise of 2 % leaves little of errors of 20 %.
     apart: Rule = AtLeast(SAME) if method == "ridge" else AtMost(SAME)
     rule = [AtMost(SAME), AtMost(0.1), apart, AtMost(0.15)]
-    return Row(name, [None] * len(COLUMNS), ours, "", rule)
+    return Row.own(name, ours, rule)
 
 
 def _note() -> str:
@@ -127,36 +126,29 @@ def _note() -> str:
     )
 
 
-def pictures() -> list[Picture]:
-    return [
-        Picture(
-            "Section 4: base parameters identified",
-            "Errors of the estimates with noise, by their size (the dots; lines: two standard "
-            "deviations), and of what was believed at first (crosses). Those that are zero are "
-            "left out.",
-            picture,
-        )
-    ]
-
-
-def picture() -> Figure:
-    """A dot a parameter and method."""
+@picture(
+    "Section 4: base parameters identified",
+    "Errors of the estimates with noise, by their size (the dots; lines: two standard deviations), "
+    "and of what was believed at first (crosses). Those that are zero are left out.",
+    7.2, 3.6, 1, 1, legend=5, below=0.5,
+)  # fmt: skip
+def errors_picture(panels: Sequence[Any]) -> None:
+    """Draw a dot per parameter and method."""
     true, believed = robots()
     first = estimate("qr", NOISE)
     size = np.abs(first.basis.matrix @ true.parameters)
     order = np.argsort(-size)[: np.count_nonzero(size > 1e-9)]  # some are zero by symmetry
     size = size[order]
     places = np.arange(len(order))
-    with new_figure(7.2, 3.6) as figure:
-        (axes,) = new_grid(figure, 1, 1, legend=0.5)
-        for k, (method, name) in enumerate(METHODS.items()):
-            found, x = estimate(method, NOISE), places + 0.18 * (k - 1.5)
-            style = {"color": JOINTS[k], "ms": 3, "lw": 0.8, "fmt": "o", "label": name}
-            axes.errorbar(x, errors(found)[order] / size, 2 * found.std[order] / size, **style)
-        off = first.basis.matrix @ (believed.parameters - true.parameters)
-        axes.plot(places, off[order] / size, "x", color=INK, ms=4, label="believed at first")
-        axes.set(ylim=(-1, 1), title="error by size, the largest parameters first")
-        names = [first.names[j] for j in order]
-        axes.set_xticks(places, names, rotation=90, fontsize=6)
-        add_legend(figure, columns=5)
-    return figure
+    (axes,) = panels
+    for k, (method, name) in enumerate(METHODS.items()):
+        found, x = estimate(method, NOISE), places + 0.18 * (k - 1.5)
+        style = {"color": JOINTS[k], "ms": 3, "lw": 0.8, "fmt": "o", "label": name}
+        axes.errorbar(x, errors(found)[order] / size, 2 * found.std[order] / size, **style)
+    off = first.basis.matrix @ (believed.parameters - true.parameters)
+    axes.plot(places, off[order] / size, "x", color=INK, ms=4, label="believed at first")
+    axes.set(ylim=(-1, 1), title="error by size, the largest parameters first")
+    axes.set_xticks(places, [first.names[j] for j in order], rotation=90, fontsize=6)
+
+
+PICTURES = (errors_picture,)

@@ -36,10 +36,12 @@ BEYOND = {
 
 @cache
 def straight_line(formulation: str = PAPER) -> StraightLine:
+    """The study of the straight line by a formulation."""
     return run(formulation=formulation)
 
 
 def tables() -> list[Table]:
+    """The line, its eight configurations, and the dynamics of section 4."""
     return [_line(), _configurations(), _dynamics()]
 
 
@@ -62,7 +64,7 @@ def _configurations() -> Table:
         rule: list[Rule] = [Expected(BEYOND[name]), most, most, AtMost(1e-12), AtMost(1e-9)]
         beyond = " and ".join(map(str, motion.beyond)) or "none"
         ours = [beyond, *apart, motion.residual, motion.returned]
-        rows.append(Row(name, [None] * len(ours), ours, "", rule))
+        rows.append(Row.own(name, ours, rule))
     return Table(
         "Figures 3 and 4: the eight configurations, torques by the paper's equations",
         (
@@ -119,7 +121,7 @@ def _dynamics() -> Table:
         size = float(np.abs(usual).max()) * (worst if amplified else 1.0)
         ours = [float(np.abs(quantity(name, f) - usual).max()) for f in (PAPER, PAULS)]
         rule = [AtMost(rounding(load("puma560"), name, f, size)) for f in (PAPER, PAULS)]
-        rows.append(Row(what, [None] * 2, ours, "", rule))
+        rows.append(Row.own(what, ours, rule))
     return Table(
         "Section 4: the dynamic elements by the paper's algorithm, difference from our default",
         ("modified Denavit-Hartenberg", "Paul's convention"),
@@ -140,6 +142,7 @@ QUANTITIES = {
 
 
 def pictures() -> list[Picture]:
+    """Figures 3 and 4."""
     shown = straight_line().shown.branch
     return [
         Picture(

@@ -9,23 +9,16 @@ The law runs by the paper's own equations, ours beside them.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from appell import rig
-from appell.papers.valera2003_control import (
-    DURATION,
-    MACHINES,
-    MILLISECONDS,
-    REFERENCES,
-    controller,
-    reference,
-    robots,
-)
+from appell.papers import valera2003_control as control
 from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.rig.controller.controller import Controller, Phase
 from appell.rig.controller.mission import Follow
@@ -33,13 +26,10 @@ from appell.rig.log.log_file import Writer
 from appell.rig.loop.control_loop import ControlLoop
 from appell.rig.machine.protocol import command_bytes, command_of, reading_bytes, reading_of
 from appell.rig.machine.simulated_machine import Rig
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.document import Row, Table, plain
+from appell.show.figures import picture
 from appell.show.rules import AtMost, Below, Rule
 from appell.show.style import INK, JOINTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 REST = 1.0  # s
 # Degrees: twice the half degree of friction and load, as in table 4; and for the ramp as much again
@@ -52,16 +42,22 @@ LAW = "tracking with integral action"
 @cache
 def driven(of: str, formulation: str = PAPER) -> rig.Report:
     """A reference run through the rig: homing, the way to its start, the reference, and a rest."""
-    return rig.run(controller(LAW, formulation), reference(of), robot=robots()[1], rest=REST)
+    return rig.run(
+        control.controller(LAW, formulation),
+        control.reference(of),
+        robot=control.robots()[1],
+        rest=REST,
+    )
 
 
 def tables() -> list[Table]:
+    """How the references are followed, and the time of a cycle."""
     return [_followed(), _cycle()]
 
 
 def _followed() -> Table:
     rows = []
-    for of in REFERENCES:
+    for of in control.REFERENCES:
         rule: list[Rule] = [AtMost(WITHIN[of]), AtMost(0.5), Below(), AtMost(0.05)]
         ours = _measures(driven(of), driven(of, DEFAULT))
         rows.append(Row(of, [None, None, VOLTS, None], ours, "", rule))
@@ -91,17 +87,17 @@ def _measures(report: rig.Report, usual: rig.Report) -> list[float]:
 def _cycle() -> Table:
     (decided, whole), (_, waiting) = cycle_times(), cycle_times(500, machine_period=True)
     return plain(
-        "Section 4: time of a cycle of the rig's controller, ms",
-        [*MILLISECONDS, "this machine"],
+        "Section 4: time of a cycle of the rig's control.controller, ms",
+        [*control.MILLISECONDS, "this machine"],
         {
-            "the paper's execution time": [*MILLISECONDS.values(), None],
+            "the paper's execution time": [*control.MILLISECONDS.values(), None],
             "checks, observer, law and command": [None, None, 1e3 * decided],
             "the whole: reading, these, writing and logging": [None, None, 1e3 * whole],
             "the same, a cycle every ms as in real time": [None, None, 1e3 * waiting],
         },
-        f"{MACHINES} Ours from Python; half of the cycles are quicker. A processor that has waited "
-        "is slower. appell control soak measures cycles in real time over shared memory, in a "
-        "process of their own. The paper does not say what its times include.",
+        f"{control.MACHINES} Ours from Python; half of the cycles are quicker. A processor that "
+        "has waited is slower. appell control soak measures cycles in real time over shared "
+        "memory, in a process of their own. The paper does not say what its times include.",
     )
 
 
@@ -141,9 +137,9 @@ class Timed(Controller):
 def cycle_times(cycles: int = 1500, machine_period: bool = False) -> tuple[float, float]:
     """Seconds that half of the cycles take less than: what the controller decides, and the whole
     cycle of the loop with reading, writing and logging; one after another, or one a period."""
-    machine, trajectory = rig.puma560_machine(), reference("spline")
-    mirror = Mirror(Rig(robots()[0], machine, trajectory.start))
-    moved = Timed(controller(LAW), Follow(trajectory, machine), machine)
+    machine, trajectory = rig.puma560_machine(), control.reference("spline")
+    mirror = Mirror(Rig(control.robots()[0], machine, trajectory.start))
+    moved = Timed(control.controller(LAW), Follow(trajectory, machine), machine)
     decided, whole = list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="appell-") as folder:
         loop = ControlLoop(moved, mirror, Writer(Path(folder) / "log.mcap", machine.n, {}))
@@ -161,31 +157,28 @@ def cycle_times(cycles: int = 1500, machine_period: bool = False) -> tuple[float
     return float(np.median(decided)), float(np.median(whole))
 
 
-def picture() -> Picture:
-    return Picture(
-        "Figure 5: positions for ramp and spline references",
-        "Through the rig: tracking with integral action at 1 kHz, with friction and a load that it "
-        "does not know; positions by the encoders. Dashed: the references.",
-        positions_picture,
-    )
+@picture(
+    "Figure 5: positions for ramp and spline references",
+    "Through the rig: tracking with integral action at 1 kHz, with friction and a load that it "
+    "does not know; positions by the encoders. Dashed: the references.",
+    7.2, 3.4, 1, 2, legend=6,
+)  # fmt: skip
+def positions_picture(panels: Sequence[Any]) -> None:
+    """Draw each joint's position and its reference."""
+    dashed = {"color": INK, "lw": 0.8, "ls": (0, (4, 3)), "zorder": 3}
+    for axes, of in zip(panels, control.REFERENCES, strict=True):
+        report = driven(of)
+        on = report.following
+        t = report.t[on] - report.t[on][0]
+        for j, colour in enumerate(JOINTS):
+            axes.plot(t, np.degrees(report.q[on, j]), color=colour, label=f"joint {j + 1}")
+            axes.plot(t, np.degrees(report.qd[on, j]), **dashed)
+        axes.set(
+            title=f"{of}: position, degrees", xlabel="time, s", xlim=(0, control.DURATION + REST)
+        )
 
 
-def positions_picture() -> Figure:
-    """Each joint's position and its reference."""
-    with new_figure(7.2, 3.4) as figure:
-        for axes, of in zip(new_grid(figure, 1, 2, legend=0.3), REFERENCES, strict=True):
-            report = driven(of)
-            on = report.following
-            t = report.t[on] - report.t[on][0]
-            for j, colour in enumerate(JOINTS):
-                axes.plot(t, np.degrees(report.q[on, j]), color=colour, label=f"joint {j + 1}")
-                dashed = (0, (4, 3))
-                axes.plot(t, np.degrees(report.qd[on, j]), color=INK, lw=0.8, ls=dashed, zorder=3)
-            axes.set(title=f"{of}: position, degrees", xlabel="time, s", xlim=(0, DURATION + REST))
-        add_legend(figure, columns=6)
-    return figure
-
-
+PICTURES = (positions_picture,)
 _SETTING = (
     "The paper shows that the real arm, a PUMA 600, follows, and prints no numbers; its outputs "
     "are limited to 10 V. Ours is simulated in lock step: 200 and 250 counts per revolution of the "

@@ -31,6 +31,13 @@ class Row:
     why: str = ""
     rule: Rule | Sequence[Rule] = EQUAL
 
+    @classmethod
+    def own(
+        cls, what: str, ours: Sequence[Any], rule: Rule | Sequence[Rule] = EQUAL, why: str = ""
+    ) -> Row:
+        """A row of which the paper prints nothing."""
+        return cls(what, (None,) * len(ours), ours, why, rule)
+
     @property
     def rules(self) -> list[Rule]:
         """One per column."""
@@ -62,8 +69,7 @@ def plain(
     title: str, columns: Sequence[str], rows: Mapping[str, Sequence[Any]], note: str = ""
 ) -> Table:
     """A table for information, by what the values are of: compared with nothing."""
-    made = [Row(what, [None] * len(columns), values) for what, values in rows.items()]
-    return Table(title, columns, made, note, compared=False)
+    return Table(title, columns, [Row.own(*row) for row in rows.items()], note, compared=False)
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,7 @@ class Document:
 
     @property
     def failures(self) -> list[tuple[Table, Row]]:
+        """The rows out of the bounds of their rules, each with its table."""
         return [(table, row) for table in self.tables for row in table.failures]
 
 
@@ -176,7 +183,7 @@ def html(document: Document, svgs: Sequence[str], gifs: Sequence[bytes] = ()) ->
 
 
 def headings(table: Table) -> list[str]:
-    """Of the columns: what, the paper's and our value of each, and a remark."""
+    """The headings of the columns: what, the paper's and our value of each, and a remark."""
     if not table.compared:
         return ["", *table.columns, "remark"]
     both = [("paper", "ours") if prints else ("ours",) for prints in _printed(table)]
@@ -203,7 +210,7 @@ def cells(table: Table) -> list[list[str]]:
 
 
 def _printed(table: Table) -> list[bool]:
-    """Of each column, whether the paper has something in it."""
+    """For each column, whether the paper has something in it."""
     columns = zip(*(row.paper for row in table.rows), strict=True)
     return [any(x is not None for x in column) for column in columns]
 

@@ -1,4 +1,4 @@
-"""Identifications as documents: estimates, how sure they are, and what they foretell."""
+"""Identifications as documents: estimates, how sure they are, and what they predict."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from appell.identify import Data, Excitation, Fit, Validation
 from appell.model.units import Units, units_of
 from appell.show.document import Document, Picture, Table, plain
-from appell.show.figures import add_legend, new_figure, new_grid
+from appell.show.figures import drawing
+from appell.show.plots import over_time
 from appell.show.style import INK, JOINTS
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from appell.study.identify_puma import Example
 
 _SOURCE = "Made by appell identify. Units are SI: N m, N, kg, m, rad, s."
@@ -26,6 +25,7 @@ _SOURCE = "Made by appell identify. Units are SI: N m, N, kg, m, rad, s."
 
 
 def excitation_document(excitation: Excitation, name: str) -> Document:
+    """The document of an excitation."""
     return Document(
         "excitation",
         f"Excitation of {name}",
@@ -36,6 +36,7 @@ def excitation_document(excitation: Excitation, name: str) -> Document:
 
 
 def excitation_table(excitation: Excitation) -> Table:
+    """How well a motion excites, beside random ones."""
     random = excitation.compared
     rows = {
         "optimised": [excitation.condition, excitation.log_det],
@@ -51,30 +52,20 @@ def excitation_table(excitation: Excitation) -> Table:
 
 
 def used_table(excitation: Excitation) -> Table:
+    """The parts of the limits that a motion uses."""
     rows = {what: [float(part)] for what, part in excitation.used.items() if what != "workspace"}
     return plain("What it uses of the limits", ["largest part"], rows)
 
 
 def motion_picture(excitation: Excitation) -> Picture:
+    """A picture of an excitation's positions, speeds and accelerations."""
+    t = np.linspace(0, excitation.duration, 400)
+    names = ("position, rad or m", "speed", "acceleration")
     return Picture(
         "The motion",
         "Positions, speeds and accelerations over one period; it starts and ends at rest.",
-        lambda: _motion(excitation),
+        lambda: over_time(t, dict(zip(names, excitation(t), strict=True))),
     )
-
-
-def _motion(excitation: Excitation) -> Figure:
-    t = np.linspace(0, excitation.duration, 400)
-    with new_figure(7.2, 2.9) as figure:
-        grid = new_grid(figure, 1, 3, legend=0.3)
-        titles = ("position, rad or m", "speed", "acceleration")
-        for axes, title, values in zip(grid, titles, excitation(t), strict=True):
-            for j in range(excitation.n):
-                colour = JOINTS[j % len(JOINTS)]
-                axes.plot(t, values[:, j], color=colour, label=f"joint {j + 1}")
-            axes.set(title=title, xlabel="time, s", xlim=(0, excitation.duration))
-        add_legend(figure, columns=6)
-    return figure
 
 
 # Estimates
@@ -98,6 +89,7 @@ def fit_document(fits: Mapping[str, Fit], validations: Mapping[str, Validation])
 
 
 def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]) -> Table:
+    """The estimates of all methods beside each other."""
     rows = {
         method: [
             float(np.mean(validations[method].errors.relative)),
@@ -121,6 +113,7 @@ def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]
 
 
 def torque_table(validations: Mapping[str, Validation]) -> Table:
+    """The errors of torques predicted on held-out data."""
     some = next(iter(validations.values()))
     columns = [f"joint {j + 1}" for j in range(some.data.tau.shape[1])]
     rows = {
@@ -134,6 +127,7 @@ def torque_table(validations: Mapping[str, Validation]) -> Table:
 
 
 def base_table(fit: Fit) -> Table:
+    """The base parameters of an estimate."""
     prior = fit.basis.matrix @ fit.prior
     rows = {
         name: [float(x), float(s), float(r), float(p)]
@@ -151,15 +145,20 @@ def base_table(fit: Fit) -> Table:
 
 
 def torque_picture(validation: Validation) -> Picture:
+    """A picture of torques as measured, by the estimate and by the nominal model."""
+    n = validation.data.tau.shape[1]
+    across = min(n, 3)
+    down = ceil(n / across)
+    draw = drawing(7.2, 0.9 + 1.9 * down, down, across, legend=3)(_torques)
     return Picture(
         "Torques",
         f"As measured, by the estimate ({validation.fit.method}) and by the nominal model, on data "
         "that were not used.",
-        lambda: _torques(validation),
+        lambda: draw(validation, across),
     )
 
 
-def _torques(validation: Validation) -> Figure:
+def _torques(panels: Sequence[Any], validation: Validation, across: int) -> None:
     data = validation.data
     n = data.tau.shape[1]
     lines = {
@@ -167,23 +166,19 @@ def _torques(validation: Validation) -> Figure:
         "identified": (validation.predicted, {"color": JOINTS[0], "lw": 1.3}),
         "nominal": (validation.by_nominal, {"color": JOINTS[1], "lw": 1.0, "ls": (0, (3, 2))}),
     }
-    across, units = min(n, 3), _units(validation.fit.nominal, n)
-    with new_figure(7.2, 0.9 + 1.9 * ceil(n / across)) as figure:
-        grid = new_grid(figure, ceil(n / across), across, legend=0.3)
-        for j, axes in enumerate(grid[:n]):
-            for name, (tau, style) in lines.items():
-                axes.plot(data.t, tau[:, j], label=name, **style)
-            axes.set(title=f"joint {j + 1}, {units[j].force}")
-        for axes in grid[max(0, len(grid) - across) :]:
-            axes.set_xlabel("time, s")
-        for axes in grid[n:]:
-            axes.set_axis_off()
-        add_legend(figure, columns=3)
-    return figure
+    units = _units(validation.fit.nominal, n)
+    for j, axes in enumerate(panels[:n]):
+        for name, (tau, style) in lines.items():
+            axes.plot(data.t, tau[:, j], label=name, **style)
+        axes.set(title=f"joint {j + 1}, {units[j].force}")
+    for axes in panels[-across:]:
+        axes.set_xlabel("time, s")
+    for axes in panels[n:]:
+        axes.set_axis_off()
 
 
 def _units(robot: Any, n: int) -> tuple[Units, ...]:
-    """Of the n joints that a robot's forces act at."""
+    """The units of the n joints that a robot's forces act at."""
     kinds = {joint.name: joint.kind for joint in robot.model.joints}
     driven = getattr(robot, "actuated", tuple(kinds))
     return units_of([kinds.get(name, "revolute") for name in driven], n)  # in limbs all turn
@@ -195,6 +190,11 @@ def _units(robot: Any, n: int) -> tuple[Units, ...]:
 def example_document(example: Example) -> Document:
     """The PUMA identified and controlled."""
     chosen = example.validations[example.chosen]
+    tracking = Picture(
+        "Tracking",
+        "The largest position error of any joint, mrad, under computed torque.",
+        lambda: _tracking(example),
+    )
     return Document(
         "identification",
         "A PUMA identified on the simulated rig",
@@ -208,11 +208,13 @@ def example_document(example: Example) -> Document:
             tracking_table(example),
             base_table(example.fits[example.chosen]),
         ],
-        [motion_picture(example.excitation), torque_picture(chosen), tracking_picture(example)],
+        [motion_picture(example.excitation), torque_picture(chosen), tracking],
     )
 
 
 def data_table(data: Mapping[str, Data]) -> Table:
+    """The data, and what was done to them."""
+
     rows: dict[str, Sequence[Any]] = {
         name: [len(d), d.rate, d.cutoff, "; ".join(d.notes)] for name, d in data.items()
     }
@@ -220,6 +222,8 @@ def data_table(data: Mapping[str, Data]) -> Table:
 
 
 def tracking_table(example: Example) -> Table:
+    """Position errors under computed torque by several models."""
+
     rows: dict[str, Sequence[Any]] = {}
     first = float(np.linalg.norm(example.tracking(next(iter(example.runs)))))
     for name in example.runs:
@@ -237,22 +241,11 @@ def tracking_table(example: Example) -> Table:
     )
 
 
-def tracking_picture(example: Example) -> Picture:
-    return Picture(
-        "Tracking",
-        "The largest position error of any joint, mrad, under computed torque.",
-        lambda: _tracking(example),
-    )
-
-
-def _tracking(example: Example) -> Figure:
+@drawing(7.2, 3.2, 1, 1, legend=2, below=0.5)
+def _tracking(panels: Sequence[Any], example: Example) -> None:
     from appell.study.identify_puma import following
 
-    with new_figure(7.2, 3.2) as figure:
-        (axes,) = new_grid(figure, 1, 1, legend=0.5)
-        for (name, report), colour in zip(example.runs.items(), JOINTS[1:], strict=False):
-            t, error = following(report)
-            axes.plot(t, 1e3 * np.abs(error).max(axis=1), color=colour, label=name)
-        axes.set(xlabel="time, s", ylabel="mrad", yscale="log")
-        add_legend(figure, columns=2)
-    return figure
+    for (name, report), colour in zip(example.runs.items(), JOINTS[1:], strict=False):
+        t, error = following(report)
+        panels[0].plot(t, 1e3 * np.abs(error).max(axis=1), color=colour, label=name)
+    panels[0].set(xlabel="time, s", ylabel="mrad", yscale="log")

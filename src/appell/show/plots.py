@@ -6,93 +6,85 @@ a report; all others are chosen to read on light and dark.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from appell.show.figures import add_legend, new_figure, new_grid
-from appell.show.scene import (
-    View,
-    draw_arms,
-    draw_floor,
-    draw_label,
-    draw_pedestal,
-    draw_shadow,
-)
+from appell.robots.robot import Array
+from appell.show.figures import drawing
+from appell.show.scene import View, draw_arms, draw_floor, draw_label, draw_pedestal, draw_shadow
 from appell.show.style import ARMS, JOINTS, LINE, POSTURES
 from appell.study.straight_line import Motion, StraightLine
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _VIEW = View(azimuth=30, elevation=24)
 
 
-def arm(study: StraightLine) -> Figure:
-    """The arm at the start, half way and the end of the line (Valera et al. 2003, figure 3)."""
-    points = np.concatenate([study.postures.reshape(-1, 3), study.path.position])
+@drawing(7.2, 5.0)
+def arm(figure: Any, study: StraightLine, names: Iterable[str] = POSTURES) -> None:
+    """Draw the arm at the start, half way and the end of the line (Valera et al. 2003, figure 3),
+    or where the names say."""
+    places = [k for k, name in enumerate(POSTURES) if name in names]
+    postures = study.postures[places]
+    points = postures.reshape(-1, 3)
     low, high = np.floor(points.min(axis=0) * 5 - 0.2) / 5, np.ceil(points.max(axis=0) * 5) / 5
-    with new_figure(7.2, 5.0) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), aspect="equal")
-        axes.set_axis_off()
-        draw_floor(axes, _VIEW, low, high, step=0.2)
-        draw_pedestal(axes, _VIEW, low[2])
-        for corners in study.postures:
-            draw_shadow(axes, _VIEW, corners, low[2])
-        draw_arms(axes, _VIEW, study.postures, study.path.R[:, 2], list(POSTURES.values()))
-        axes.plot(*_VIEW(study.path.position[[0, -1]]).T, color=LINE, lw=2.0, zorder=4)
-        for (name, colour), k in zip(POSTURES.items(), study.stops, strict=True):
-            label = f"{name}\n{study.path.t[k]:.1f} s"
-            draw_label(axes, _VIEW(study.path.position[k]), label, colour)
-    return figure
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), aspect="equal")
+    axes.set_axis_off()
+    draw_floor(axes, _VIEW, low, high, step=0.2)
+    draw_pedestal(axes, _VIEW, low[2])
+    for corners in postures:
+        draw_shadow(axes, _VIEW, corners, low[2])
+    draw_arms(axes, _VIEW, postures, study.path.R[:, 2], [POSTURES[name] for name in names])
+    axes.plot(*_VIEW(study.path.position[[0, -1]]).T, color=LINE, lw=2.0, zorder=4)
+    for place, name in zip(places, names, strict=True):
+        k = study.stops[place]
+        label = f"{name}\n{study.path.t[k]:.1f} s"
+        draw_label(axes, _VIEW(study.path.position[k]), label, POSTURES[name])
 
 
-def torques(study: StraightLine) -> Figure:
-    """Each joint's torque over time (Valera et al. 2003, figure 4)."""
-    with new_figure(7.2, 4.2) as figure:
-        for j, axes in enumerate(_panels(figure, study)):
-            axes.plot(study.path.t, study.shown.tau[:, j], color=JOINTS[j])
-            _widen(axes)
-    return figure
+@drawing(7.2, 4.2, 2, 3)
+def torques(panels: Sequence[Any], study: StraightLine) -> None:
+    """Draw each joint's torque over time (Valera et al. 2003, figure 4)."""
+    for axes, tau, colour in zip(panels, study.shown.tau.T, JOINTS, strict=True):
+        axes.plot(study.path.t, tau, color=colour)
+    _label(panels, study)
 
 
-def comparison(study: StraightLine) -> Figure:
-    """Each joint's torque over time in every branch."""
-    with new_figure(7.2, 4.7) as figure:
-        for j, axes in enumerate(_panels(figure, study, legend=0.5)):
-            for name, motion in study.motions.items():
-                axes.plot(study.path.t, motion.tau[:, j], label=name, **_line(motion))
-            _widen(axes)
-        add_legend(figure, columns=4)
-    return figure
+@drawing(7.2, 4.7, 2, 3, legend=4, below=0.5)
+def comparison(panels: Sequence[Any], study: StraightLine) -> None:
+    """Draw each joint's torque over time in every branch."""
+    for j, axes in enumerate(panels):
+        for name, motion in study.motions.items():
+            axes.plot(study.path.t, motion.tau[:, j], label=name, **_line(motion))
+    _label(panels, study)
 
 
-def trajectories(study: StraightLine) -> Figure:
-    """Joint angles, speeds and accelerations over time."""
+@drawing(7.2, 2.9, 1, 3, legend=6)
+def over_time(panels: Sequence[Any], t: Array, signals: Mapping[str, Array]) -> None:
+    """Draw three signals of all joints, each (N, n), a panel each under its name."""
+    for axes, (title, values) in zip(panels, signals.items(), strict=True):
+        for j, x in enumerate(values.T):
+            axes.plot(t, x, color=JOINTS[j % len(JOINTS)], label=f"joint {j + 1}")
+        axes.set(title=title, xlabel="time, s", xlim=(0, t[-1]))
+
+
+def trajectories(study: StraightLine) -> Any:
+    """A figure of joint angles, speeds and accelerations over time."""
     motion = study.shown
-    rows = {"angle, rad": motion.q, "speed, rad/s": motion.v, "acceleration, rad/s²": motion.a}
-    with new_figure(7.2, 2.9) as figure:
-        grid = new_grid(figure, 1, 3, legend=0.3)
-        for axes, (label, values) in zip(grid, rows.items(), strict=True):
-            for j, colour in enumerate(JOINTS):
-                axes.plot(study.path.t, values[:, j], color=colour, label=f"joint {j + 1}")
-            axes.set(title=label, xlabel="time, s", xlim=(0, study.path.duration))
-        add_legend(figure, columns=6)
-    return figure
+    signals = {"angle, rad": motion.q, "speed, rad/s": motion.v, "acceleration, rad/s²": motion.a}
+    return over_time(study.path.t, signals)
 
 
-def _panels(figure: Any, study: StraightLine, legend: float = 0.0) -> Sequence[Any]:
-    """Six panels of torque over time, one a joint."""
-    grid = new_grid(figure, 2, 3, legend)
-    for j, axes in enumerate(grid):
+def _label(panels: Sequence[Any], study: StraightLine) -> None:
+    """Name what six panels of torque over time show, one per joint."""
+    for j, axes in enumerate(panels):
         axes.set(title=f"joint {j + 1}", xlim=(0, study.path.duration))
-    for axes in grid[::3]:
+        _widen(axes)
+    for axes in panels[::3]:
         axes.set_ylabel("torque, N m")
         axes.yaxis.set_label_coords(-0.24, 0.5)
-    for axes in grid[3:]:
+    for axes in panels[3:]:
         axes.set_xlabel("time, s")
-    return grid
 
 
 def _widen(axes: Any) -> None:

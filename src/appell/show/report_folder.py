@@ -77,6 +77,7 @@ def write_files(contents: Mapping[Path, str | bytes], wanted: Path) -> Path:
 
 
 def refuse_file(wanted: Path) -> None:
+    """Refuse the name of a file for a folder."""
     if wanted.is_file():
         raise AppellError(f"'{wanted}' is a file; give the name of a folder with --output.")
 
@@ -99,7 +100,7 @@ def new_folder(wanted: Path) -> Path:
 
 
 def csv(study: StraightLine, motion: Motion) -> str:
-    """One line a sample: time, then q, v, a and tau of every joint, to the last digit."""
+    """A CSV text, a line per sample: time, q, v, a and tau of every joint, to the last digit."""
     joints = range(1, study.robot.nv + 1)
     names = [f"{x}{j}" for x in ("q", "v", "a", "tau") for j in joints]
     rows = np.column_stack([study.path.t, motion.q, motion.v, motion.a, motion.tau]).tolist()

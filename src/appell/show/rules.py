@@ -8,45 +8,55 @@ number can change unnoticed. A value that is not a number (NaN) meets no rule.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 
-class Rule(Protocol):
+class Rule(ABC):
     """``alone`` rules need no printed value; ``words`` and ``told`` put a rule into words."""
 
-    alone: ClassVar[bool]
+    alone: ClassVar[bool] = False
     words: ClassVar[str]
 
     @property
-    def told(self) -> str: ...
+    def told(self) -> str:
+        """The bounds, in words."""
+        return ""
 
-    def holds(self, paper: Any, ours: Any) -> bool: ...
+    @abstractmethod
+    def holds(self, paper: Any, ours: Any) -> bool:
+        """Whether our value is accepted."""
+
+
+class _OfOurOwn(Rule):
+    """A bound of our own, where the paper prints nothing."""
+
+    alone: ClassVar[bool] = True
+    bound: float
+
+    @property
+    def told(self) -> str:
+        return f"{self.bound:g}"
 
 
 @dataclass(frozen=True)
-class Equal:
+class Equal(Rule):
     """Ours is the paper's: counts, polynomials, words."""
 
-    alone: ClassVar[bool] = False
     words: ClassVar[str] = "equal"
 
     def holds(self, paper: Any, ours: Any) -> bool:
         return bool(paper == ours)
 
-    @property
-    def told(self) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class Within:
+class Within(Rule):
     """Ours is at most ``bound`` from the paper's, in the unit of the column; of its size if
     ``relative``."""
 
     bound: float
     relative: bool = False
-    alone: ClassVar[bool] = False
     words: ClassVar[str] = "within"
 
     def holds(self, paper: Any, ours: Any) -> bool:
@@ -58,26 +68,20 @@ class Within:
 
 
 @dataclass(frozen=True)
-class Below:
+class Below(Rule):
     """Ours is below the bound that the paper claims."""
 
-    alone: ClassVar[bool] = False
     words: ClassVar[str] = "below the paper's"
 
     def holds(self, paper: Any, ours: Any) -> bool:
         return bool(ours < paper)
 
-    @property
-    def told(self) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class Differs:
+class Differs(Rule):
     """Ours is the paper's plus ``by``, exactly: a difference that is known and explained."""
 
     by: Any
-    alone: ClassVar[bool] = False
     words: ClassVar[str] = "as known, ours less the paper's is"
 
     def holds(self, paper: Any, ours: Any) -> bool:
@@ -89,13 +93,12 @@ class Differs:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Ratio(Rule):
     """Ours over the paper's lies between two numbers: the size agrees, or its disagreement is
     known."""
 
     low: float
     high: float
-    alone: ClassVar[bool] = False
     words: ClassVar[str] = "ours over the paper's is"
 
     def holds(self, paper: Any, ours: Any) -> bool:
@@ -107,56 +110,41 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(Rule):
     """The paper has one word and we another, both known."""
 
     paper: Any
     ours: Any
-    alone: ClassVar[bool] = False
     words: ClassVar[str] = "differs, as known"
 
     def holds(self, paper: Any, ours: Any) -> bool:
         return bool(paper == self.paper and ours == self.ours)
 
-    @property
-    def told(self) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(_OfOurOwn):
     """Ours is not above a bound of our own, where the paper prints nothing."""
 
     bound: float
-    alone: ClassVar[bool] = True
     words: ClassVar[str] = "at most"
 
     def holds(self, paper: Any, ours: Any) -> bool:
         return bool(ours <= self.bound)
 
-    @property
-    def told(self) -> str:
-        return f"{self.bound:g}"
-
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(_OfOurOwn):
     """Ours is not below a bound of our own, where the paper prints nothing."""
 
     bound: float
-    alone: ClassVar[bool] = True
     words: ClassVar[str] = "at least"
 
     def holds(self, paper: Any, ours: Any) -> bool:
         return bool(ours >= self.bound)
 
-    @property
-    def told(self) -> str:
-        return f"{self.bound:g}"
-
 
 @dataclass(frozen=True)
-class Expected:
+class Expected(Rule):
     """Ours is a number of our own, known within a part of it, where the paper prints nothing."""
 
     value: Any

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from appell.robots.robot import Array
 from appell.show.style import INK, PAPER
-
-Array = npt.NDArray[np.floating[Any]]
 
 # Half the thickness of what is drawn between two corners of an arm, m.
 _LINKS = ((0.045, 0.045), (0.045, 0.035), (0.035, 0.035), (0.032, 0.018))

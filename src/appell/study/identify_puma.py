@@ -3,7 +3,7 @@
 The arm's links weigh 10 to 20 % more or less than the model says, it carries a load that nobody
 told, and its joints rub. From an excitation in closed loop, seen through encoders and noisy
 torques, its parameters are estimated by every method; what they are worth shows on motions that
-were not used: in the torques they foretell, and in how a controller tracks with them.
+were not used: in the torques they predict, and in how a controller tracks with them.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Example:
 
     @property
     def identified(self) -> Robot:
+        """The robot with the chosen estimate."""
         return self.fits[self.chosen].robot
 
     def tracking(self, name: str) -> Array:
@@ -123,7 +124,7 @@ def true_arm(nominal: Robot) -> Robot:
 
 
 def puma_excitation(robot: Robot, machine: Machine, *, quick: bool, seed: int) -> Excitation:
-    """Well within what the machine can do, the hand above the floor."""
+    """An excitation well within what the machine can do, the hand above the floor."""
     return excite(
         robot,
         duration=4.0 if quick else 10.0,
@@ -142,7 +143,7 @@ def puma_excitation(robot: Robot, machine: Machine, *, quick: bool, seed: int) -
 
 
 def machine_limits(machine: Machine) -> dict[str, Any]:
-    """Of an excitation, with room to spare for the law that follows it."""
+    """The limits of an excitation, with room to spare for the law that follows it."""
     room = 0.05 * (np.asarray(machine.upper) - np.asarray(machine.lower))
     return {
         "position": (np.asarray(machine.lower) + room, np.asarray(machine.upper) - room),
@@ -152,7 +153,7 @@ def machine_limits(machine: Machine) -> dict[str, Any]:
 
 
 def moves(machine: Machine, count: int, duration: float, seed: int) -> Trajectory:
-    """From rest to rest through random positions, each time by a polynomial of fifth degree."""
+    """A trajectory from rest to rest through random positions, each move a quintic polynomial."""
     draw = np.random.default_rng(seed)
     lower, upper = np.asarray(machine.lower), np.asarray(machine.upper)
     most = 0.8 * np.asarray(machine.speed) * duration / 1.875  # the greatest slope of s
@@ -192,7 +193,7 @@ def recorded(
 
 
 def estimates(nominal: Robot, data: Data) -> tuple[dict[str, Fit], dict[str, str]]:
-    """By every method, on the same data."""
+    """Estimates by every method on the same data, and why a method gave none."""
     fits, refused = dict[str, Fit](), dict[str, str]()
     for method in METHODS:
         try:

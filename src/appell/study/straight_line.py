@@ -11,20 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from appell.control.kinematics.spherical_wrist import BRANCHES, Branch
+from appell.control.kinematics.spherical_wrist import BRANCHES, Arm, Branch
 from appell.errors import InputError
 from appell.rig.machine.machine import puma560_machine
 from appell.robots.registry import load
 from appell.robots.robot import Array, Robot
-from appell.study.puma_kinematics import (
-    PumaArm,
-    arm,
-    beyond_reach,
-    inverse_kinematics,
-    rotation_zyz,
-    skeleton,
-)
+from appell.study import puma_kinematics as puma
 from appell.study.scenario import Scenario
 
 NEAR_SINGULAR = 0.02  # a joint may then turn 50 times as fast as the tool moves
@@ -47,10 +41,12 @@ class Path:
 
     @property
     def duration(self) -> float:
+        """The time that the line takes, s."""
         return float(self.t[-1])
 
     @property
     def length(self) -> float:
+        """The length of the line, m."""
         return float(np.linalg.norm(self.position[-1] - self.position[0]))
 
 
@@ -66,17 +62,16 @@ class Motion:
     residual: float  # largest entry of the pose reached minus the pose asked for; m and 1
     returned: float  # largest difference of forward dynamics' accelerations from a, rad/s^2
     singular_value: float  # the Jacobian's smallest on the way
-    beyond: tuple[
-        int, ...
-    ] = ()  # joints, from 1 on, that leave their ranges, turned as they may be
+    beyond: tuple[int, ...]  # joints, from 1 on, that leave their ranges however they are turned
 
     @property
     def near_singular(self) -> bool:
+        """Whether the arm comes near a singular configuration."""
         return self.singular_value < NEAR_SINGULAR
 
     @property
     def peak(self) -> Array:
-        """The largest torque of each joint, N m, whatever its sign."""
+        """The largest absolute torque of each joint, N m."""
         return np.abs(self.tau).max(axis=0)
 
 
@@ -105,7 +100,7 @@ class StraightLine:
     @cached_property
     def postures(self) -> Array:
         """The shown arm's corners at the stops, (3, 5, 3)."""
-        return skeleton(self.robot.model, self.shown.q[self.stops])
+        return puma.skeleton(puma.puma_arm(self.robot), self.shown.q[self.stops])
 
 
 def run(scenario: Scenario | None = None, formulation: str | None = None) -> StraightLine:
@@ -113,14 +108,14 @@ def run(scenario: Scenario | None = None, formulation: str | None = None) -> Str
     for the torques and for the accelerations that they give back."""
     scenario = scenario or Scenario()
     robot = load(scenario.robot)
-    lengths = arm(robot.model)
+    arm = puma.puma_arm(robot)
     path = straight_path(scenario)
-    _refuse_beyond_reach(lengths, scenario, path)
+    _refuse_beyond_reach(arm, scenario, path)
     names = list(BRANCHES) if scenario.branch == "all" else [scenario.branch]
     motions, refused = {}, {}
     for name in names:
         try:
-            motions[name] = follow(robot, lengths, path, BRANCHES[name], formulation)
+            motions[name] = follow(robot, arm, path, BRANCHES[name], formulation)
         except SingularError as problem:
             refused[name] = str(problem)
     if not motions:
@@ -136,16 +131,16 @@ def straight_path(scenario: Scenario) -> Path:
     return Path(
         t=along * (length / scenario.speed),
         position=start + along[:, None] * (end - start),
-        R=rotation_zyz(*np.deg2rad(scenario.orientation)),
+        R=Rotation.from_euler("ZYZ", scenario.orientation, degrees=True).as_matrix(),
         velocity=(end - start) * (scenario.speed / length),
     )
 
 
 def follow(
-    robot: Robot, lengths: PumaArm, path: Path, branch: Branch, formulation: str | None = None
+    robot: Robot, arm: Arm, path: Path, branch: Branch, formulation: str | None = None
 ) -> Motion:
     """The motion of one branch: J v = twist, J a = 0 - dJ/dt v, tau by Gibbs-Appell."""
-    q = _continuous(inverse_kinematics(lengths, path.position, path.R, branch))
+    q = _continuous(puma.inverse_kinematics(arm, path.position, path.R, branch))
     J = robot.jacobian(q)
     singular = np.linalg.svd(J, compute_uv=False)[:, -1]
     _refuse_singular(branch, path, singular)
@@ -193,22 +188,22 @@ def bias_acceleration(J: Array, v: Array) -> Array:
     return np.concatenate([part.sum(axis=-1) for part in parts], axis=-1)
 
 
-def _refuse_beyond_reach(lengths: PumaArm, scenario: Scenario, path: Path) -> None:
+def _refuse_beyond_reach(arm: Arm, scenario: Scenario, path: Path) -> None:
     """Look at the ends and where the line passes nearest to the base and to its axis: a line
     leaves the arm's reach there first."""
     start, way = path.position[0], path.position[-1] - path.position[0]
     along = [0.0, 1.0, _nearest(start, way), _nearest(start[:2], way[:2])]
     points = start + np.array(along)[:, None] * way
-    outside = beyond_reach(lengths, points)
+    outside = puma.beyond_reach(arm, points)
     worst = int(np.argmax(outside))
     if outside[worst] <= 0:
         return
     x, y, z = points[worst]
-    far = np.hypot(lengths.a2 + lengths.forearm, lengths.d3)
     raise InputError(
         f"'{scenario.robot}' does not reach the whole line: at ({x:.3f}, {y:.3f}, {z:.3f}) m the "
-        f"tool is {outside[worst]:.3g} m out of reach. It reaches {far:.3f} m from its shoulder, "
-        f"and no point within {abs(lengths.d3):.3f} m of its vertical axis. Move start or end."
+        f"tool is {outside[worst]:.3g} m out of reach. It reaches {puma.farthest(arm):.3f} m from "
+        f"its shoulder, and no point within {abs(arm.beside):.3f} m of its vertical axis. Move "
+        "start or end."
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
+from timeit import repeat
 
 import numpy as np
 
@@ -29,15 +28,12 @@ def measure(study: StraightLine) -> Timing:
     motions = list(study.motions.values())
     q, v, a = (np.concatenate([getattr(m, x) for m in motions]) for x in ("q", "v", "a"))
     one = q[0], v[0], a[0]
-    call = _best(lambda: [kernel(*one) for _ in range(100)]) / 100
-    state = _best(lambda: kernel(q, v, a)) / len(q)
+    call = quickest(lambda: kernel(*one), 100)
+    state = quickest(lambda: kernel(q, v, a)) / len(q)
     return Timing(kernel.seconds_to_compile, kernel.cached, call, state, len(q))
 
 
-def _best(work: Callable[[], Any], runs: int = 20) -> float:
-    seconds = []
-    for _ in range(runs):
-        start = perf_counter()
-        work()
-        seconds.append(perf_counter() - start)
-    return min(seconds)
+def quickest(work: Callable[[], object], calls: int = 1, runs: int = 20) -> float:
+    """Seconds that a call takes in the quickest of several runs: others can only slow one down."""
+    work()
+    return min(repeat(work, number=calls, repeat=runs)) / calls

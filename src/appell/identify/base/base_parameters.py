@@ -19,9 +19,8 @@ from appell.identify.base.states import states_anywhere
 from appell.identify.base.structure import ROUNDING, conditions
 from appell.identify.single_thread import alone
 from appell.model.model import Model
-from appell.robots.robot import is_tree
+from appell.robots.robot import Array, is_tree
 
-Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 # Of the ten parameters of a link, those that a revolute joint hands on to its parent come last,
@@ -50,6 +49,7 @@ class Numerical:
 
     @property
     def gap(self) -> float:
+        """How many times larger the smallest that counts is than the largest that does not."""
         return self.kept / max(self.dropped, np.finfo(float).tiny)
 
     @property
@@ -78,6 +78,11 @@ class Base:
     numerical: Numerical
     friction: bool
     rotors: bool
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Whether friction and rotors are among the parameters, as a robot's methods take it."""
+        return {"friction": self.friction, "rotors": self.rotors}
 
     @property
     def agree(self) -> bool:
@@ -118,7 +123,7 @@ def base_parameters(
 ) -> Base:
     """The base parameters of a robot.
 
-    ``samples`` random states are looked at, or as many as give four rows a column; ``columns``
+    ``samples`` random states are looked at, or as many as give four rows per column; ``columns``
     restricts the search to some standard parameters while the others are known.
     """
     if not hasattr(robot, "regressor"):
@@ -208,8 +213,8 @@ def _units(robot: Any, columns: Places) -> Array:
 
 
 def rank(rows: Array) -> tuple[Numerical, npt.NDArray[np.bool_], Array]:
-    """Of the columns, each scaled to length one; which of them there are; and as many rows as the
-    rank has that span all of them."""
+    """The rank of the columns, each scaled to length one; which of them are not zero; and as many
+    rows as the rank that span all of them."""
     size = np.linalg.norm(rows, axis=0)
     felt = size > ROUNDING * size.max(initial=0.0)
     unit = np.where(felt, rows / np.where(felt, size, 1.0), 0.0)

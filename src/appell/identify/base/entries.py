@@ -18,9 +18,8 @@ import numpy.typing as npt
 from appell.compile.make import kernel_of
 from appell.equations.quantities import QUANTITIES, regressor_named
 from appell.identify.base.states import random_states
-from appell.robots.robot import Robot, is_tree
+from appell.robots.robot import Array, Robot, is_tree
 
-Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.model import configuration
-from appell.robots.robot import is_tree
-
-Array = npt.NDArray[Any]
+from appell.robots.robot import Array, is_tree
 
 
 def random_states(robot: Any, count: int, seed: int = 0) -> tuple[Array, Array, Array]:

@@ -22,14 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.maths.rotation import Rotation, as_matrix
 from appell.maths.vector import Vector
 from appell.model.inertia import Inertia
 from appell.model.model import BASE, Body, Model
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 ROUNDING = 1e-9  # angles in robot files have ten digits: what is smaller is taken for zero
 _UNIT = np.eye(10)
@@ -54,6 +52,7 @@ def conditions(model: Model, *, friction: bool = False, rotors: bool = False) ->
     behind = _composites(model, first)
     has_rotors = model.rotors or rotors
     reach: dict[int, _Reach] = {}
+    felt: Array
     blocks = []
     for i, body in list(enumerate(model.bodies))[first:]:
         if model.free and i == first:
@@ -61,7 +60,7 @@ def conditions(model: Model, *, friction: bool = False, rotors: bool = False) ->
         else:
             before = reach.get(body.parent, _at_rest(model))
             felt, reach[i] = _felt(body, before)
-        block = np.zeros((len(felt), 10 * links + has_rotors * len(model.driven)))
+        block: Array = np.zeros((len(felt), 10 * links + has_rotors * len(model.driven)))
         block[:, : 10 * links] = felt @ behind[i]
         if has_rotors and not (model.free and i == first):
             block[-1, 10 * links + i - (len(model.bodies) - len(model.driven))] = 1
@@ -81,7 +80,7 @@ def conditions(model: Model, *, friction: bool = False, rotors: bool = False) ->
 def _composites(model: Model, first: int) -> dict[int, Array]:
     """For each body, the ten numbers of its composite inertia, as a matrix of all parameters."""
     links = len(model.links)
-    behind = {}
+    behind: dict[int, Array] = {}
     for i, body in list(enumerate(model.bodies))[first:]:
         frame = model.frame(body.name)
         behind[i] = np.zeros((10, 10 * links))
@@ -105,7 +104,7 @@ def _at_rest(model: Model) -> _Reach:
 
 
 def _everything() -> _Reach:
-    """Of a free base."""
+    """The reach of a free base."""
     pairs = [np.outer(x, y) + np.outer(y, x) for x in np.eye(6) for y in np.eye(6)]
     return _Reach(np.eye(6), _span(np.array(pairs).reshape(36, 36).T), np.eye(6)[:, :3])
 

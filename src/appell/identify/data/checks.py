@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.identify.data.plausible import Signals, refuse_degrees, refuse_forces
-from appell.robots.robot import is_tree
+from appell.robots.robot import Array, is_tree
 
-Array = npt.NDArray[np.float64]
 Name = TypeVar("Name", bound=str)
 
 _LOOKED_AT = 4096  # samples, from the start
@@ -29,7 +27,7 @@ def named(what: str, given: str, known: Sequence[Name]) -> Name:
 
 
 def refuse_no_robot(what: str, robot: Any) -> None:
-    """Anything without a regressor."""
+    """Refuse anything without a regressor."""
     if not hasattr(robot, "regressor") or not hasattr(robot, "parameters_of"):
         raise InputError(
             f"{what}: a {type(robot).__name__} is not a robot that can be identified; give a "
@@ -38,7 +36,7 @@ def refuse_no_robot(what: str, robot: Any) -> None:
 
 
 def refuse_no_tree(what: str, robot: Any) -> None:
-    """Robots with loops, and what is none."""
+    """Refuse robots with loops, and what is no robot."""
     if not is_tree(robot):
         raise InputError(
             f"{what}: a {type(robot).__name__} is not a robot of joints in a tree; expected such a "
@@ -47,7 +45,7 @@ def refuse_no_tree(what: str, robot: Any) -> None:
 
 
 def refuse_not_finite(name: str, x: Array, joints: Sequence[str], start: int = 0) -> None:
-    """NaN and infinity."""
+    """Refuse NaN and infinity."""
     if np.isfinite(np.sum(x)):
         return
     bad = np.argwhere(~np.isfinite(x))
@@ -61,7 +59,7 @@ def refuse_not_finite(name: str, x: Array, joints: Sequence[str], start: int = 0
 
 
 def refuse_too_few(samples: int, joints: int, unknowns: int) -> None:
-    """Fewer equations than unknowns, or hardly more."""
+    """Refuse fewer equations than unknowns."""
     if samples * joints > unknowns:
         return
     raise InputError(
@@ -74,7 +72,7 @@ def refuse_too_few(samples: int, joints: int, unknowns: int) -> None:
 def refuse_constant(
     name: str, low: Array, high: Array, joints: Sequence[str], samples: int
 ) -> None:
-    """A signal that never changes: a joint that did not move, or a sensor that did not measure."""
+    """Refuse a signal that never changes: a joint did not move, or a sensor did not measure."""
     still = high - low <= 1e-12 * np.maximum(np.abs(high), np.abs(low))
     if not still.any():
         return
@@ -87,7 +85,7 @@ def refuse_constant(
 
 
 def refuse_implausible(robot: Any, given: Signals) -> None:
-    """Degrees for radians, swapped columns, opposite signs, other units of torque."""
+    """Refuse degrees for radians, swapped columns, opposite signs, other units of torque."""
     if not is_tree(robot) or robot.model.free or robot.model.mimics:
         return
     try:
@@ -98,7 +96,7 @@ def refuse_implausible(robot: Any, given: Signals) -> None:
 
 
 def refuse_other_rates(given: Signals, joints: Sequence[str]) -> None:
-    """Positions, speeds and accelerations in units that do not go together.
+    """Refuse positions, speeds and accelerations in units that do not go together.
 
     In samples in the order of time, q changes by v dt and v by a dt: the dt of both must agree.
     Nothing is said of samples in no such order, whose changes do not follow v and a.
@@ -133,7 +131,7 @@ def _name(joints: Sequence[str], j: int) -> str:
 
 
 class Watch:
-    """Looks at blocks as they pass, once."""
+    """Checks of blocks of samples as they pass, once."""
 
     def __init__(self, robot: Any, check: bool) -> None:
         self.robot, self.check = robot, check
@@ -143,6 +141,7 @@ class Watch:
         self._first: list[Signals] = []
 
     def block(self, signals: Mapping[str, Array], start: int) -> None:
+        """Look at a block whose first sample has the number ``start``."""
         if self.over:
             return
         for name, x in signals.items():
@@ -160,7 +159,7 @@ class Watch:
         return np.sqrt(self.squares / max(self.samples, 1))
 
     def done(self, joints: int, unknowns: int) -> None:
-        """What can be said once all samples have passed."""
+        """Refuse what can be seen once all samples have passed."""
         self.over = True
         refuse_too_few(self.samples, joints, unknowns)
         if not self.check:
@@ -174,7 +173,7 @@ class Watch:
         self._first = []
 
     def _names(self, signal: str) -> Sequence[str]:
-        """Of a signal's columns."""
+        """The names of a signal's columns."""
         joints: Sequence[str] = self.robot.joint_names
         if signal == "tau":
             return getattr(self.robot, "actuated", joints)

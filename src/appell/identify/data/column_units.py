@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 from math import pi
-from typing import NamedTuple
 
 from appell.errors import InputError
 
-
-class Unit(NamedTuple):
-    worth: float
-    of: str  # time, angle, length, ...
-
-
 _DEGREE = pi / 180
-UNITS: dict[str, Unit] = {
-    "s": Unit(1, "time"),
-    "ms": Unit(1e-3, "time"),
-    "us": Unit(1e-6, "time"),
-    "ns": Unit(1e-9, "time"),
-    "rad": Unit(1, "angle"),
-    "deg": Unit(_DEGREE, "angle"),
-    "turn": Unit(2 * pi, "angle"),
-    "m": Unit(1, "length"),
-    "cm": Unit(1e-2, "length"),
-    "mm": Unit(1e-3, "length"),
-    "rad/s": Unit(1, "angular speed"),
-    "deg/s": Unit(_DEGREE, "angular speed"),
-    "rpm": Unit(2 * pi / 60, "angular speed"),
-    "m/s": Unit(1, "speed"),
-    "mm/s": Unit(1e-3, "speed"),
-    "Nm": Unit(1, "torque"),
-    "mNm": Unit(1e-3, "torque"),
-    "kNm": Unit(1e3, "torque"),
-    "N": Unit(1, "force"),
-    "mN": Unit(1e-3, "force"),
-    "kN": Unit(1e3, "force"),
+UNITS = {
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "angle": {"rad": 1.0, "deg": _DEGREE, "turn": 2 * pi},
+    "length": {"m": 1.0, "cm": 1e-2, "mm": 1e-3},
+    "angular speed": {"rad/s": 1.0, "deg/s": _DEGREE, "rpm": 2 * pi / 60},
+    "speed": {"m/s": 1.0, "mm/s": 1e-3},
+    "torque": {"Nm": 1.0, "mNm": 1e-3, "kNm": 1e3},
+    "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
 }
 _OTHER_NAMES = {
-    "sec": "s",
-    "degree": "deg",
-    "degrees": "deg",
-    "°": "deg",
-    "°/s": "deg/s",
-    "µs": "us",
-}
+    "sec": "s", "degree": "deg", "degrees": "deg", "°": "deg", "°/s": "deg/s", "µs": "us",
+}  # fmt: skip
 
 # What a signal is of a joint that turns, and of one that slides.
 SIGNALS = {
@@ -60,13 +34,14 @@ def worth(column: str, text: str, signal: str, slides: bool) -> float:
     plain = "".join(x for x in text if x not in " *.·^")
     name = _OTHER_NAMES.get(plain, plain)
     wanted = SIGNALS[signal][slides]
-    fitting = ", ".join(n for n, unit in UNITS.items() if unit.of == wanted)
-    if name not in UNITS:
+    if name in UNITS[wanted]:
+        return UNITS[wanted][name]
+    fitting = ", ".join(UNITS[wanted])
+    kind = next((kind for kind, units in UNITS.items() if name in units), None)
+    if kind is None:
         raise InputError(f"column '{column}': unknown unit [{text}]; expected one of {fitting}.")
-    if UNITS[name].of != wanted:
-        kind = "prismatic" if slides else "revolute"
-        raise InputError(
-            f"column '{column}': [{text}] is a unit of {UNITS[name].of}, and {signal} of a {kind} "
-            f"joint is {'an' if wanted[0] == 'a' else 'a'} {wanted}; expected one of {fitting}."
-        )
-    return UNITS[name].worth
+    raise InputError(
+        f"column '{column}': [{text}] is a unit of {kind}, and {signal} of a "
+        f"{'prismatic' if slides else 'revolute'} joint is "
+        f"{'an' if wanted[0] == 'a' else 'a'} {wanted}; expected one of {fitting}."
+    )

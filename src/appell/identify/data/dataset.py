@@ -18,8 +18,8 @@ class Data:
     """N samples: times t (N,) in s; positions, speeds, accelerations and joint forces q, v, a, tau,
     each (N, n), in SI units.
 
-    ``cutoff`` is that of the low-pass filter, Hz, and ``rate`` the samples a second; ``notes`` tell
-    what was done.
+    ``cutoff`` is that of the low-pass filter, Hz, and ``rate`` the samples per second; ``notes``
+    tell what was done.
     """
 
     t: Array

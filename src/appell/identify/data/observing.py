@@ -21,7 +21,7 @@ from appell.robots.robot import Array, Numbers, Robot
 
 _SELDOM = 0.2  # s between samples: more is hardly a record of motion
 _EDGE = 2.0  # of the cut-off's time, left out at both ends, where a filter lacks neighbours
-_INDEPENDENT = 2.5  # samples a second over the cut-off: nearer ones repeat each other
+_INDEPENDENT = 2.5  # samples per second over the cut-off: nearer ones repeat each other
 
 
 def observe(
@@ -47,7 +47,7 @@ def observe(
     differences. Of the samples ``rate`` a second are kept, without it as many as are
     independent of each other after the filter; the ends, where a filter lacks neighbours, are
     left out. So are samples in which a joint is slower than ``slowest`` (rad/s or m/s, one
-    number or one a joint): near rest dry friction is not what its model says, and a filter
+    number or one per joint): near rest dry friction is not what its model says, and a filter
     mixes both its signs.
 
     What cannot be right is refused, by name: uneven sampling (``resample=True`` evens it), degrees
@@ -72,7 +72,7 @@ def observe(
     made = _filtered(found, t, step, cutoff, table.origin, notes)
     if check:
         if "v" in found:
-            refuse_speeds(made.v, _at(t, found["v"], made.t), table.origin)
+            refuse_speeds(made.v, found["v"][np.searchsorted(t, made.t)], table.origin)
         notes += refuse_forces(robot, Signals(*made.states), table.origin)
     return _moving(robot, _thinned(made, rate, notes), slowest)
 
@@ -112,9 +112,9 @@ def _single(columns: Mapping[str, Array]) -> dict[str, Array]:
             flat |= {f"{name}{j + 1}": x[:, j] for j in range(x.shape[1])}
         else:
             flat[name] = x
-    lengths = {name: x.shape for name, x in flat.items()}
-    if len(set(lengths.values())) != 1 or any(len(s) != 1 for s in lengths.values()):
-        raise InputError(f"observe: columns have shapes {lengths}; expected all of one length.")
+    shapes = {name: x.shape for name, x in flat.items()}
+    if len(set(shapes.values())) != 1 or any(len(s) != 1 for s in shapes.values()):
+        raise InputError(f"observe: columns have shapes {shapes}; expected all of one length.")
     return flat
 
 
@@ -171,10 +171,6 @@ def _filtered(
         )
     keep = slice(edge, len(t) - edge)
     return Data(t[keep], q[keep], v[keep], a[keep], tau[keep], rate, f, (), origin)
-
-
-def _at(t: Array, x: Array, when: Array) -> Array:
-    return x[np.searchsorted(t, when)]
 
 
 def _moving(robot: Robot, data: Data, slowest: Any) -> Data:

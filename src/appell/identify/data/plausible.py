@@ -24,6 +24,8 @@ _TURNS = 4 * np.pi  # rad: a joint without limits hardly goes farther
 
 
 class Signals(NamedTuple):
+    """Positions, speeds, accelerations and joint forces, each (N, n)."""
+
     q: Array
     v: Array
     a: Array
@@ -188,7 +190,7 @@ def _without_friction(speed: Array, forces: Array) -> Array:
 
 
 def _correlations(x: Array, y: Array) -> Array:
-    """Of every column of x with every one of y; zero where one does not change."""
+    """Correlations of every column of x with every one of y; zero where one does not change."""
     x, y = _scaled(x), _scaled(y)
     sizes = np.outer(np.linalg.norm(x, axis=0), np.linalg.norm(y, axis=0))
     return np.divide(x.T @ y, sizes, out=np.zeros_like(sizes), where=sizes > 0)

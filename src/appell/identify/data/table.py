@@ -150,7 +150,7 @@ def _mcap(file: Path) -> tuple[dict[str, Array], tuple[str, ...]]:
 
 
 def log_columns(log: Any) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """Of a log of the rig, the cycles in which it followed its trajectory, at their even times;
+    """Columns of the cycles in which a log's rig followed its trajectory, at their even times;
     those that were left out in between, if few, are filled by a spline, and a note says so."""
     from appell.rig.controller.controller import Phase
 

@@ -16,14 +16,14 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.compile.threads import threads
 from appell.identify.base.entries import Places
 from appell.identify.single_thread import alone
+from appell.robots.robot import Array
 
-Array = npt.NDArray[np.float64]
 Block = tuple[Array, Array, Array, Array]
+Rows = Callable[[Block], list[Array]]
 
 BLOCK = 2048  # samples: their rows stay in a core's cache
 FOLDS = 5
@@ -56,6 +56,7 @@ class Compressed:
 def stack(
     factors: list[Array], columns: tuple[Places, ...], count: int, weights: Array | None = None
 ) -> Array:
+    """The joints' triangles below one another, each times its weight, in all unknowns' columns."""
     rows = []
     for j, (R, places) in enumerate(zip(factors, columns, strict=True)):
         wide = np.zeros((len(R), count + 1))
@@ -71,7 +72,7 @@ def triangle(rows: Array) -> Array:
 
 @alone
 def compress(
-    rows: Callable[[Block], list[Array]],
+    rows: Rows,
     blocks: Iterable[Block],
     columns: tuple[Places, ...],
     count: int,
@@ -94,13 +95,9 @@ def compress(
         while some := list(islice(numbered, 8 * workers)):
             found = pool.map(work, (block for _, block in some))
             for (k, block), parts in zip(some, found, strict=True):
-                _add(done, k % FOLDS, len(block[0]), parts)
+                fold = done.factors[k % FOLDS]
+                done.samples[k % FOLDS] += len(block[0])
+                fold[:] = [triangle(np.vstack(pair)) for pair in zip(fold, parts, strict=True)]
             if seen:
                 seen(sum(done.samples))
     return done
-
-
-def _add(done: Compressed, fold: int, samples: int, parts: list[Array]) -> None:
-    done.samples[fold] += samples
-    for j, part in enumerate(parts):
-        done.factors[fold][j] = triangle(np.vstack([done.factors[fold][j], part]))

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.identify.estimate import log_cholesky, semidefinite, solve
 from appell.identify.estimate.compress import triangle
 from appell.identify.estimate.physical import faults
 from appell.identify.estimate.settled import settled
 from appell.identify.estimate.solve import Solution, Triangles
-
-Array = npt.NDArray[np.float64]
+from appell.identify.estimate.task import Task, link_names
+from appell.robots.robot import Array
 
 _PULL = 1e-2  # towards the prior, by the noise: it settles only what the data leave open
 
 
 def consistent(
-    data: Triangles,
-    prior: Array,
-    own: Array,
-    matrix: Array,
-    links: int,
-    names: tuple[str, ...],
-    method: str,
-    weights: Array | None = None,
+    task: Task, data: Triangles, method: str, weights: Array | None = None
 ) -> tuple[Solution, Array]:
-    """The solution, and all parameters: ten a link, those that cannot be negative, as many as
-    have names, and others that are free.
+    """The solution, and all parameters: ten per link, those that cannot be negative, and offsets,
+    which are free.
 
     Unknowns are matrix @ (parameters - own). The covariance is that of the weighted estimate
     without constraints, which only make an estimate more certain.
     """
+    offsets = np.zeros(task.count - task.basis.count)
+    prior, own = np.append(task.prior, offsets), np.append(task.own, offsets)
+    matrix, links = task.matrix, len(link_names(task.robot))
+    names = task.robot.parameter_names(**task.basis.flags)
     free = solve.weighted(data, matrix @ (prior - own), weights)
     unknown = matrix.any(axis=0)
     nearest = prior.copy()
@@ -57,7 +54,7 @@ def consistent(
     p = settled(p, _determined(A) @ matrix, prior, links, positive)
     x = matrix @ (p - own)
     noise = np.sqrt(data.squares(x) / max(data.samples - len(x) / len(data.factors), 1))
-    return Solution(x, free.covariance, noise, free.condition, free.open, chosen), p
+    return replace(free, x=x, noise=noise, chosen=chosen), p
 
 
 def _determined(A: Array) -> Array:

@@ -13,14 +13,13 @@ import numpy.typing as npt
 from appell.errors import InputError
 from appell.identify.data.checks import named, refuse_no_robot
 from appell.identify.estimate import solve
-from appell.identify.estimate.compress import compress
 from appell.identify.estimate.result import Fit
 from appell.identify.estimate.samples import Samples
 from appell.identify.estimate.solve import Solution, Triangles
-from appell.identify.estimate.task import Task, link_names, task_for
+from appell.identify.estimate.task import Task, task_for
 from appell.identify.single_thread import alone
+from appell.robots.robot import Array
 
-Array = npt.NDArray[np.float64]
 Method = Literal["qr", "svd", "pinv", "ridge", "wls", "irls", "tls", "sdp", "log_cholesky"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -55,10 +54,10 @@ def fit(
     singular values below ``rcond``; "pinv" the shortest standard parameters; "ridge" with a pull
     towards the prior, of a ``strength`` chosen by cross-validation; "tls" total least squares;
     "irls" robust against outliers; "sdp" and "log_cholesky" weighted, among the parameters that
-    bodies can have. ``weights`` are one a joint, in the place of one by its noise.
+    bodies can have. ``weights`` are one per joint, in the place of one by its noise.
 
     ``friction`` estimates viscous and Coulomb friction too, ``rotors`` rotor inertias, ``offset`` a
-    constant torque a joint, ``stribeck=True`` more friction at low speed. ``payload_link`` takes
+    constant torque per joint, ``stribeck=True`` more friction at low speed. ``payload_link`` takes
     all as known but the ten parameters of one link. What the data leave open stays as the ``prior``
     has it, the robot's own parameters without one. ``check=False`` takes data as they are that
     look swapped, constant or in other units.
@@ -75,16 +74,16 @@ def fit(
     samples = Samples(robot, q, v, a, tau, check)
     task = task_for(robot, friction, rotors, offset, prior, payload_link)
     by_joint = None if weights is None else _weights(weights, task.joints)
-    with told(progress, samples.count) as seen:
-        data = solve.data_of(compress(task.rows, samples.blocks(), task.columns, task.count, seen))
+    with told(progress, samples.count) as samples.seen:
+        data = samples.compressed(task.rows, task.columns, task.count)
         samples.watch.done(task.joints, task.count)
         if stribeck:
-            return _with_stribeck(task, samples, method, stribeck, seen)
+            return _with_stribeck(task, samples, method, stribeck)
         if method == "irls":
             from appell.identify.estimate.robust import robust
 
             samples.again(method)
-            found = robust(task, samples, data, seen)
+            found = robust(task, samples, data)
             return task.result(method, data, found, task.standard(found))
     found, standard = _solved(task, data, method, by_joint, strength, rcond)
     return task.result(method, data, found, standard)
@@ -106,19 +105,8 @@ def _solved(
     if method in ("sdp", "log_cholesky"):
         from appell.identify.estimate.consistent import consistent
 
-        extra = np.zeros(task.count - task.basis.count)
-        flags = {"friction": task.basis.friction, "rotors": task.basis.rotors}
-        found, all_ = consistent(
-            data,
-            np.append(task.prior, extra),
-            np.append(task.own, extra),
-            task.matrix,
-            len(link_names(task.robot)),
-            task.robot.parameter_names(**flags),
-            method,
-            weights,
-        )
-        return found, all_[:p]
+        found, whole = consistent(task, data, method, weights)
+        return found, whole[:p]
     found = {
         "qr": lambda: solve.ordinary(data, task.start, weights),
         "wls": lambda: solve.weighted(data, task.start, weights),
@@ -129,9 +117,7 @@ def _solved(
     return found, task.standard(found)
 
 
-def _with_stribeck(
-    task: Task, samples: Samples, method: str, given: Any, seen: Callable[[int], Any] | None
-) -> Fit:
+def _with_stribeck(task: Task, samples: Samples, method: str, given: Any) -> Fit:
     from appell.identify.estimate.stribeck import exponent_of, stribeck
 
     delta, driven = exponent_of(given), getattr(task.robot.model, "driven", ())
@@ -143,7 +129,7 @@ def _with_stribeck(
             "no payload_link, and a robot in which no joint mimics another."
         )
     samples.again("stribeck")
-    found = stribeck(task, samples, delta, samples.watch.speeds, seen)
+    found = stribeck(task, samples, delta)
     parameters = task.standard(found.solution)
     return task.result(
         "wls", found.data, found.solution, parameters, found.values, found.deviations

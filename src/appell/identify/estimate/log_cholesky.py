@@ -18,14 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.identify.estimate.physical import pseudo_inertia, ten_parameters
+from appell.robots.robot import Array
 
-Array = npt.NDArray[np.float64]
-
-_DIAGONAL = ((0, 0), (1, 1), (2, 2))
-_ABOVE = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+_ROWS, _COLUMNS = [0, 1, 2, 0, 1, 0, 0, 1, 2], [0, 1, 2, 1, 2, 2, 3, 3, 3]  # of d, s and t
 _FAINT = 1e-3  # of a link's size: the least that a start has in any direction
 _LONGEST = 2.0  # a step of a logarithm
 _STEPS = 500
@@ -41,26 +38,27 @@ class Bodies:
 
     @property
     def parameters(self) -> Array:
+        """Ten parameters per link, then the positive and the free ones."""
         J = self.U @ np.swapaxes(self.U, 1, 2)
         return np.concatenate([ten_parameters(J).ravel(), self.positive, self.free])
 
     @property
     def jacobian(self) -> Array:
-        """The parameters by a step's numbers, at no step."""
+        """The derivatives of the parameters with respect to a step's numbers, at no step."""
         links, n = len(self.U), 10 * len(self.U)
         D = np.eye(n + len(self.positive) + len(self.free))
         for k in range(links):
             half = self.U[k] @ _CHANGES @ self.U[k].T
-            D[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = ten_parameters(
-                half + np.swapaxes(half, 1, 2)
-            ).T
+            part = slice(10 * k, 10 * k + 10)
+            D[part, part] = ten_parameters(half + np.swapaxes(half, 1, 2)).T
         for k, x in enumerate(self.positive, start=n):
             D[k, k] = x
         return D
 
     def moved(self, step: Array) -> Bodies:
+        """The bodies after a step."""
         n, m = 10 * len(self.U), len(self.positive)
-        steps = np.array([upper(ten) for ten in step[:n].reshape(-1, 10)])
+        steps = np.array([_step(ten) for ten in step[:n].reshape(-1, 10)])
         return Bodies(
             self.U @ steps if n else self.U,
             self.positive * np.exp(step[n : n + m]),
@@ -69,7 +67,7 @@ class Bodies:
 
 
 def bodies(parameters: Array, links: int, positive: int, length: float) -> Bodies:
-    """Those with these parameters, or near ones that are well inside what is physical. ``length``
+    """Bodies with these parameters, or near ones that are well inside what is physical. ``length``
     is the size of a link."""
     tens = parameters[: 10 * links].reshape(-1, 10)
     mass = 1e-3 * float(np.abs(tens[:, 0]).max(initial=0.0))
@@ -82,25 +80,16 @@ def bodies(parameters: Array, links: int, positive: int, length: float) -> Bodie
     )
 
 
-def upper(ten: Array) -> Array:
+def _step(ten: Array) -> Array:
+    """The matrix of a step, from alpha, d, s and t."""
     U = np.eye(4)
-    for (i, j), x in zip(_DIAGONAL, np.exp(ten[1:4]), strict=True):
-        U[i, j] = x
-    for (i, j), x in zip(_ABOVE, ten[4:], strict=True):
-        U[i, j] = x
+    U[_ROWS, _COLUMNS] = [*np.exp(ten[1:4]), *ten[4:]]
     return np.exp(ten[0]) * U
 
 
-def _changes() -> Array:
-    """Derivatives of a step's matrix, at no step."""
-    E = np.zeros((10, 4, 4))
-    E[0] = np.eye(4)
-    for k, (i, j) in enumerate((*_DIAGONAL, *_ABOVE), start=1):
-        E[k, i, j] = 1
-    return E
-
-
-_CHANGES = _changes()
+_CHANGES = np.zeros((10, 4, 4))  # derivatives of a step's matrix, at no step
+_CHANGES[0] = np.eye(4)
+_CHANGES[range(1, 10), _ROWS, _COLUMNS] = 1
 
 
 def _factor(J: Array, mass: float, length: float) -> Array:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.model.inertia import Inertia, check_inertia
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 
 def pseudo_inertia(ten: Any) -> Array:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.identify.base.base_parameters import Base
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Fit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the base parameters, each by the one that leads its sum."""
+        """The names of the base parameters, each by the one that leads its sum."""
         return self.basis.names
 
     @property
@@ -56,7 +55,7 @@ class Fit:
 
     @property
     def relative_std(self) -> Array:
-        """By the size of the estimates."""
+        """Standard deviations divided by the absolute values of the estimates."""
         size = np.abs(self.base)
         return np.divide(self.std, size, out=np.full_like(size, np.inf), where=size > 0)
 
@@ -75,13 +74,11 @@ class Fit:
                 + 'Estimate with method="sdp" or "log_cholesky", which find only parameters that '
                 "bodies can have, or with data that excite the robot more."
             )
-        flags = {"friction": self.basis.friction, "rotors": self.basis.rotors}
-        return self.nominal.with_parameters(self.parameters, **flags)
+        return self.nominal.with_parameters(self.parameters, **self.basis.flags)
 
     def predict(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
         """Torques (..., nv) by the estimate, offsets and Stribeck's friction included."""
-        flags = {"friction": self.basis.friction, "rotors": self.basis.rotors}
-        tau = self.nominal.regressor(q, v, a, **flags) @ self.parameters
+        tau = self.nominal.regressor(q, v, a, **self.basis.flags) @ self.parameters
         if "offset" in self.extra:
             tau = tau + self.extra["offset"]
         if "stribeck" in self.extra:

@@ -8,19 +8,17 @@ of the residuals' sizes, from a histogram, so that samples need not be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.identify.estimate import solve
-from appell.identify.estimate.compress import Block, compress
+from appell.identify.estimate.compress import Block
 from appell.identify.estimate.samples import Samples
 from appell.identify.estimate.solve import Solution, Triangles
 from appell.identify.estimate.task import Task
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 TUNING = 1.345
 _PASSES = 50
@@ -28,22 +26,19 @@ _SETTLED = 0.03  # scales that change by less are held: a histogram tells no fin
 _BINS = np.concatenate([[0.0], np.logspace(-6, 4, 2001), [np.inf]])  # of |residual| by the scale
 
 
-def robust(
-    task: Task, samples: Samples, data: Triangles, seen: Callable[[int], Any] | None = None
-) -> Solution:
-    """From ordinary least squares on, until the estimate moves by less than a thousandth of its
-    standard deviations."""
+def robust(task: Task, samples: Samples, data: Triangles) -> Solution:
+    """The robust estimate: from ordinary least squares on, until it moves by less than a thousandth
+    of its standard deviations."""
     found = solve.weighted(data, task.start)
     scale = np.maximum(found.noise, 1e-12 * max(found.noise.max(initial=0.0), 1e-300))
     x, passes, settled = found.x, 0, False
     while passes < _PASSES:
         passes += 1
         tally = _Tally(task.joints)
-        weighted = compress(
-            _weighing(task, x, scale, tally), samples.blocks(), task.columns, task.count, seen
-        )
+        weighing = _weighing(task, x, scale, tally)
+        weighted = samples.compressed(weighing, task.columns, task.count)
         before, used = x, scale
-        x = solve.ordinary(solve.data_of(weighted), task.start).x
+        x = solve.ordinary(weighted, task.start).x
         seen_scale = np.maximum(tally.median(scale) * 1.4826, 1e-12 * scale.max())
         settled = settled or bool((np.abs(seen_scale / scale - 1) < _SETTLED).all())
         scale = scale if settled else seen_scale
@@ -52,11 +47,11 @@ def robust(
         if (np.abs(x - before) <= 1e-3 * spread + 1e-12 * np.abs(x).max()).all():
             break
     outside = {"passes": passes, "outside": tally.outside()}
-    return Solution(x, covariance, scale, found.condition, found.open, outside)
+    return replace(found, x=x, covariance=covariance, noise=scale, chosen=outside)
 
 
 class _Tally:
-    """What a pass saw of the residuals u, by the scale: their sizes, psi^2 and psi'."""
+    """A pass's statistics of the residuals u, by the scale: their sizes, psi^2 and psi'."""
 
     def __init__(self, joints: int) -> None:
         self.counts = np.zeros((joints, len(_BINS) - 1))

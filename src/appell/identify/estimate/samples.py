@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
+from appell.identify.base.entries import Places
 from appell.identify.data.checks import Watch
-from appell.identify.estimate.compress import BLOCK, FOLDS
-
-Array = npt.NDArray[np.float64]
-Block = tuple[Array, Array, Array, Array]
+from appell.identify.estimate.compress import BLOCK, FOLDS, Block, Rows, compress
+from appell.identify.estimate.solve import Triangles, data_of
 
 NAMES = ("q", "v", "a", "tau")
 
@@ -27,6 +25,7 @@ class Samples:
         self.widths = dict(zip(NAMES, (robot.nq, robot.nv, robot.nv, forces), strict=True))
         self.watch = Watch(robot, check)
         self.count: int | None = None
+        self.seen: Callable[[int], Any] | None = None  # is told how many samples are done
         if hasattr(q, "states"):  # appell.identify's own Data
             q, v, a, tau = q.states
         given = (v, a, tau)
@@ -56,6 +55,10 @@ class Samples:
                 self.watch.block(dict(zip(NAMES, block, strict=True)), at + k)
                 yield block
             at += n
+
+    def compressed(self, rows: Rows, columns: tuple[Places, ...], count: int) -> Triangles:
+        """All samples in triangles; see :func:`appell.identify.estimate.compress.compress`."""
+        return data_of(compress(rows, self.blocks(), columns, count, self.seen))
 
     def again(self, method: str) -> None:
         """Refuse a method that needs the samples more than once, if they come only once."""

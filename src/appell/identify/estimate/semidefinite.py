@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import AppellError, InputError
 from appell.identify.estimate.compress import triangle
 from appell.identify.estimate.physical import PSEUDO
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 _FAINT = 1e-6  # of a link's size: how far inside the cone a solution is asked to be
 

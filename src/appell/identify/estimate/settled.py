@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.identify.estimate.physical import PSEUDO, pseudo_inertia, ten_parameters
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 _OPEN = 1e-9  # singular values below, by the largest, are directions that are not held
 _HAIR = 1e-7  # of a link's size
@@ -37,14 +36,14 @@ def settled(parameters: Array, held: Array, prior: Array, links: int, positive: 
         return parameters
     moved = [int(k) for k in scalars if np.abs(way[k]).max() > 0]
     aim, goal = way / size[:, None], (parameters - prior) / size
-    z = np.zeros(way.shape[1])
+    z: Array = np.zeros(way.shape[1])
     for strength in _BARRIERS:
         z = _newton(parameters, way, aim, goal, z, strength, links, moved)
     return parameters + way @ z
 
 
 def sizes(prior: Array, links: int, positive: int) -> Array:
-    """Of what each parameter is by its link's mass and radius of gyration, or by itself."""
+    """The size of each parameter, by its link's mass and radius of gyration, or by itself."""
     tens = prior[: 10 * links].reshape(-1, 10)
     heaviest = max(float(tens[:, 0].max(initial=0.0)), 1e-6)
     mass = np.maximum(tens[:, 0], 1e-2 * heaviest)
@@ -134,7 +133,7 @@ def _newton(
 def _derivatives(
     p: Array, way: Array, strength: float, links: int, moved: list[int]
 ) -> tuple[Array, Array]:
-    """Of the barrier, by z."""
+    """The gradient and the Hessian of the barrier with respect to z."""
     gradient, hessian = np.zeros(way.shape[1]), np.zeros((way.shape[1],) * 2)
     for k in range(links):
         part = slice(10 * k, 10 * k + 10)

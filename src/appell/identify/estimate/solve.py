@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.identify.base.entries import Places
 from appell.identify.estimate.compress import Compressed, stack, triangle
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 DETERMINED = 1e-8  # singular values below, of unit columns, are directions the data leave open
 
@@ -32,18 +30,15 @@ class Triangles:
     parts: Compressed | None = None
 
     def system(self, weights: Array | None = None) -> tuple[Array, Array]:
+        """The matrix A and the vector b of all joints, each joint times its weight."""
         whole = stack(self.factors, self.columns, self.count, weights)
         return whole[:, :-1], whole[:, -1]
 
     def squares(self, x: Array) -> Array:
         """The sum of squared residuals of each joint."""
         full = np.append(x, -1.0)
-        return np.array(
-            [
-                np.sum((R @ full[[*places, -1]]) ** 2)
-                for R, places in zip(self.factors, self.columns, strict=True)
-            ]
-        )
+        joints = zip(self.factors, self.columns, strict=True)
+        return np.array([np.sum((R @ full[[*places, -1]]) ** 2) for R, places in joints])
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,7 @@ class Solution:
 
 
 def data_of(parts: Compressed) -> Triangles:
+    """The triangles of all folds together."""
     return Triangles(parts.merged(), parts.columns, parts.count, sum(parts.samples), parts)
 
 
@@ -108,7 +104,8 @@ def noise_weights(noise: Array) -> Array:
 def truncated(
     data: Triangles, prior: Array, weights: Array | None = None, rcond: float | None = None
 ) -> Solution:
-    """By singular values of the unit columns, those below ``rcond`` of the largest left out."""
+    """The solution by singular values of the unit columns, without those below ``rcond`` of the
+    largest."""
     A, b = data.system(weights)
     least = DETERMINED if rcond is None else rcond
     size = column_sizes(A)
@@ -204,13 +201,11 @@ def total(data: Triangles, prior: Array, weights: Array | None = None) -> Soluti
     rows = max(data.samples * len(data.factors) - rank, 1)
     spread = (least**2 / rows) * (length**2 + float(x @ x))
     found = finished(data, x / size, A, inner @ unit.T / size[:, None], weights, condition, null)
-    return Solution(
-        x / size + null @ (null.T @ (size * prior)) / size,
-        spread * inner / np.outer(size, size),
-        found.noise,
-        condition,
-        null,
-        {"error": least / np.sqrt(rows)},
+    return replace(
+        found,
+        x=x / size + null @ (null.T @ (size * prior)) / size,
+        covariance=spread * inner / np.outer(size, size),
+        chosen={"error": least / np.sqrt(rows)},
     )
 
 
@@ -257,5 +252,6 @@ def by_qr(A: Array) -> tuple[Array, float, Array]:
 
 
 def column_sizes(A: Array) -> Array:
+    """The lengths of the columns; one for those that are nearly zero."""
     size = np.linalg.norm(A, axis=0)
     return np.where(size > 1e-12 * size.max(initial=0.0), size, 1.0)

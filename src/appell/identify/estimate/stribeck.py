@@ -9,22 +9,18 @@ a linear problem with the derivatives by log vs and log delta as further columns
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.identify.base.entries import Places
 from appell.identify.estimate import solve
-from appell.identify.estimate.compress import compress
 from appell.identify.estimate.samples import Samples
 from appell.identify.estimate.solve import Solution, Triangles
 from appell.identify.estimate.task import More, Task
-
-Array = npt.NDArray[np.float64]
+from appell.robots.robot import Array
 
 _CANDIDATES = np.logspace(-2.5, 0, 11)  # of vs, by a joint's typical speed
 _STEPS = 30
@@ -61,19 +57,13 @@ class Found:
     deviations: dict[str, Array]
 
 
-def stribeck(
-    task: Task,
-    samples: Samples,
-    delta: float | None,
-    speeds: Array,
-    seen: Callable[[int], Any] | None = None,
-) -> Found:
-    """``speeds`` are the joints' typical ones; ``delta`` is found where it is None."""
+def stribeck(task: Task, samples: Samples, delta: float | None) -> Found:
+    """The estimate with Stribeck's friction; ``delta`` is found where it is None."""
     n, free = task.joints, 1 if delta is not None else 2
     theta = np.zeros((2, n))
-    theta[0] = np.log(_first(task, samples, speeds, 2.0 if delta is None else delta, seen))
+    theta[0] = np.log(_first(task, samples, 2.0 if delta is None else delta))
     theta[1] = np.log(2.0 if delta is None else delta)
-    now = _at(task, samples, theta, free, seen)
+    now = _at(task, samples, theta, free)
     for _ in range(_STEPS):
         step = np.zeros((2, n))
         whole = _joint(task, now.data, now.amplitude, free)
@@ -82,7 +72,7 @@ def stribeck(
         if np.abs(step).max(initial=0.0) < 1e-6:
             break
         for share in (1.0, 0.25, 0.06):
-            tried = _at(task, samples, theta + share * step, free, seen, now.weights)
+            tried = _at(task, samples, theta + share * step, free, now.weights)
             if tried.cost < now.cost:
                 break
         else:
@@ -104,12 +94,7 @@ class _State:
 
 
 def _at(
-    task: Task,
-    samples: Samples,
-    theta: Array,
-    free: int,
-    seen: Callable[[int], Any] | None,
-    weights: Array | None = None,
+    task: Task, samples: Samples, theta: Array, free: int, weights: Array | None = None
 ) -> _State:
     """The linear problem at some vs and delta."""
     vs, delta = np.exp(theta)
@@ -120,7 +105,7 @@ def _at(
         by_delta = -s * u * np.log(np.maximum(u, 1e-300))
         return [s, s * delta[j] * u, by_delta][: 1 + free]
 
-    data = _compressed(task, samples, more, 1 + free, seen)
+    data = _compressed(task, samples, more, 1 + free)
     plain = solve.only(data, np.arange(task.count + task.joints))
     prior = np.append(task.start, np.zeros(task.joints))
     w = solve.noise_weights(solve.ordinary(plain, prior).noise) if weights is None else weights
@@ -129,18 +114,14 @@ def _at(
     return _State(data, found, w, cost, found.x[task.count :])
 
 
-def _compressed(
-    task: Task, samples: Samples, more: More, each: int, seen: Callable[[int], Any] | None
-) -> Triangles:
-    """With so many further columns a joint."""
+def _compressed(task: Task, samples: Samples, more: More, each: int) -> Triangles:
+    """All samples in triangles, with so many further columns per joint."""
     n = task.joints
     columns = tuple(
         np.r_[places, task.count + n * np.arange(each) + j] for j, places in enumerate(task.columns)
     )
     count = task.count + each * n
-    return solve.data_of(
-        compress(lambda block: task.rows(block, more), samples.blocks(), columns, count, seen)
-    )
+    return samples.compressed(lambda block: task.rows(block, more), columns, count)
 
 
 def _joint(task: Task, data: Triangles, amplitude: Array, free: int) -> Solution:
@@ -152,31 +133,21 @@ def _joint(task: Task, data: Triangles, amplitude: Array, free: int) -> Solution
     return solve.weighted(whole, prior)
 
 
-def _first(
-    task: Task,
-    samples: Samples,
-    speeds: Array,
-    delta: float,
-    seen: Callable[[int], Any] | None,
-) -> Array:
-    """For each joint the candidate that leaves least, the others as they are."""
-    n, m = task.joints, len(_CANDIDATES)
-    data = _compressed(
-        task,
-        samples,
-        lambda j, v: [bump(v, speeds[j] * c, delta) for c in _CANDIDATES],
-        m,
-        seen,
-    )
+def _first(task: Task, samples: Samples, delta: float) -> Array:
+    """For each joint the candidate of vs that leaves least, the others as they are."""
+    n, m, speeds = task.joints, len(_CANDIDATES), samples.watch.speeds
+
+    def bumps(j: int, v: Array) -> list[Array]:
+        return [bump(v, speeds[j] * c, delta) for c in _CANDIDATES]
+
+    data = _compressed(task, samples, bumps, m)
     chosen = np.full(n, m // 2)
-    weights: Array | None = None
 
     def left(chosen: Places) -> float:
         unknowns = np.r_[: task.count, task.count + n * chosen + np.arange(n)]
         part = solve.only(data, unknowns)
-        found = solve.ordinary(part, np.append(task.start, np.zeros(n)), weights)
-        w = np.ones(n) if weights is None else weights
-        return float(np.sum(part.squares(found.x) * w**2))
+        found = solve.ordinary(part, np.append(task.start, np.zeros(n)))
+        return float(np.sum(part.squares(found.x)))
 
     for _ in range(2):
         for j in range(n):
@@ -189,14 +160,7 @@ def _found(task: Task, now: _State, theta: Array, free: int) -> Found:
     n, first = task.joints, task.count
     whole = _joint(task, now.data, now.amplitude, free)
     known = np.arange(first + n)
-    solution = Solution(
-        now.solution.x,
-        whole.covariance[np.ix_(known, known)],
-        now.solution.noise,
-        now.solution.condition,
-        now.solution.open,
-        {},
-    )
+    solution = replace(now.solution, covariance=whole.covariance[np.ix_(known, known)])
     deviation = np.sqrt(np.maximum(np.diag(whole.covariance), 0.0))
     vs, delta = np.exp(theta)
     values = {"stribeck": now.amplitude, "speed": vs, "exponent": delta}

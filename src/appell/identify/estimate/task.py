@@ -8,7 +8,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.identify.base.base_parameters import Base, base_parameters
@@ -17,14 +16,14 @@ from appell.identify.estimate.compress import Block
 from appell.identify.estimate.physical import faults
 from appell.identify.estimate.result import Fit
 from appell.identify.estimate.solve import Solution, Triangles
+from appell.robots.robot import Array
 
-Array = npt.NDArray[np.float64]
 More = Callable[[int, Array], list[Array]]  # further columns of a joint, from its speeds
 
 
 @dataclass(frozen=True)
 class Task:
-    """Unknowns are base parameters, then an offset a joint, then the columns of ``more``.
+    """Unknowns are base parameters, then an offset per joint, then the columns of ``more``.
 
     ``own`` is what parameters have besides the unknown: for a payload all that the robot is
     known to have, whose torques are taken off, else nothing.
@@ -40,10 +39,12 @@ class Task:
 
     @property
     def joints(self) -> int:
+        """The number of joints that are driven."""
         return len(self.entries.columns)
 
     @property
     def count(self) -> int:
+        """The number of unknowns."""
         return self.basis.count + self.offset * self.joints
 
     @property
@@ -79,7 +80,7 @@ class Task:
             tau = tau - self.robot.inverse_dynamics(q, v, a, **rubbing)
         made = []
         for j in range(self.joints):
-            extra = [np.ones(len(tau))] if self.offset else []
+            extra: list[Array] = [np.ones(len(tau))] if self.offset else []
             extra += more(j, v[:, j]) if more else []
             made.append(np.column_stack([self.entries.rows(found, j), *extra, tau[:, j]]))
         return made
@@ -101,10 +102,11 @@ class Task:
         extra: dict[str, Array] | None = None,
         extra_std: dict[str, Array] | None = None,
     ) -> Fit:
+        """The fit of a solution, with all standard parameters and what else was estimated."""
         n = self.basis.count
         deviation = np.sqrt(np.maximum(np.diag(found.covariance), 0))
         offset = {"offset": slice(n, n + self.joints)} if self.offset else {}
-        flags = {"friction": self.basis.friction, "rotors": self.basis.rotors}
+        names = self.robot.parameter_names(**self.basis.flags)
         return Fit(
             method=method,
             parameters=parameters,
@@ -118,7 +120,7 @@ class Task:
             basis=self.basis,
             nominal=self.robot,
             prior=self.prior,
-            faults=faults(parameters, link_names(self.robot), self.robot.parameter_names(**flags)),
+            faults=faults(parameters, link_names(self.robot), names),
             chosen=found.chosen,
             extra={**{k: found.x[part] for k, part in offset.items()}, **(extra or {})},
             extra_std={**{k: deviation[part] for k, part in offset.items()}, **(extra_std or {})},
@@ -128,6 +130,7 @@ class Task:
 def task_for(
     robot: Any, friction: bool, rotors: bool, offset: bool, prior: Any, payload_link: str | None
 ) -> Task:
+    """The task of a fit: which parameters of a robot are unknown, and what is known of them."""
     own = robot.parameters_of(friction=friction, rotors=rotors)
     start = own if prior is None else np.asarray(prior, dtype=float)
     if start.shape != own.shape or not np.isfinite(start).all():

@@ -1,4 +1,4 @@
-"""Validation: how well an estimate foretells forces of motions that it has not seen."""
+"""Validation: how well an estimate predicts the forces of held-out motions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _LITTLE = 0.01  # of the variance: who leaves less than this is as good as the n
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Of predicted joint forces, each (n,), in N m (N of a prismatic joint)."""
+    """Errors of predicted joint forces, each (n,), in N m (N for a prismatic joint)."""
 
     rms: Array
     worst: Array
     relative: Array  # rms by that of the measured force about its mean
-    r2: Array  # the part of its variance that is foretold: one is all, none or less is nothing
+    r2: Array  # the part of its variance that is predicted: one is all, zero or less is nothing
 
     @classmethod
     def of(cls, measured: Array, predicted: Array) -> Errors:
+        """The errors of predicted forces."""
         error = measured - predicted
         rms = np.sqrt(np.mean(error**2, axis=0))
         size = np.std(measured, axis=0)
@@ -57,7 +58,7 @@ class Validation:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why the estimate should not be used; nothing if it foretells the data."""
+        """Why the estimate should not be used; nothing if it predicts the data."""
         found = []
         lost = [f"{j + 1} ({x:.3g})" for j, x in enumerate(self.errors.r2) if x < 0]
         if lost:
@@ -71,7 +72,7 @@ class Validation:
         return tuple(found)
 
     def _left(self, errors: Errors) -> float:
-        """The part of the variance that is not foretold, on the mean of all joints."""
+        """The mean over all joints of the part of the variance that is not predicted."""
         return float(np.mean(1 - errors.r2))
 
     def __repr__(self) -> str:
@@ -101,7 +102,7 @@ def validate(fit: Fit, data: Data) -> Validation:
 
 
 def cross_validate(robot: Robot, data: Data, *, folds: int = 5, **options: Any) -> Array:
-    """The rms error at each joint, (folds, n), when each of so many stretches of time is foretold
+    """The rms error at each joint, (folds, n), when each of so many stretches of time is predicted
     from the rest; ``options`` are those of :func:`appell.identify.fit`."""
     from appell.identify.estimate.fitting import fit
 

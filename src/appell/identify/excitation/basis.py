@@ -32,16 +32,14 @@ class Basis:
 
     @property
     def d(self) -> int:
+        """The number of functions."""
         return self.Z.shape[1] + 1
 
     def __call__(self, t: Array) -> State:
-        q, v, a = (x @ self.Z for x in self.functions(t))
-        one, none = np.ones((*t.shape, 1)), np.zeros((*t.shape, 1))
-        return (
-            np.concatenate([one, q], axis=-1),
-            np.concatenate([none, v], axis=-1),
-            np.concatenate([none, a], axis=-1),
-        )
+        first = np.ones((*t.shape, 1)), np.zeros((*t.shape, 1)), np.zeros((*t.shape, 1))
+        shapes = (x @ self.Z for x in self.functions(t))
+        q, v, a = (np.concatenate(x, axis=-1) for x in zip(first, shapes, strict=True))
+        return q, v, a
 
 
 def fourier(duration: float, harmonics: int) -> Basis:
@@ -51,11 +49,9 @@ def fourier(duration: float, harmonics: int) -> Basis:
 
     def functions(t: Array) -> State:
         s, c = np.sin(w * t[..., None]), np.cos(w * t[..., None])
-        return (
-            np.concatenate([s / w, -c / w], axis=-1),
-            np.concatenate([c, s], axis=-1),
-            np.concatenate([-w * s, w * c], axis=-1),
-        )
+        parts = (s / w, -c / w), (c, s), (-w * s, w * c)
+        q, v, a = (np.concatenate(x, axis=-1) for x in parts)
+        return q, v, a
 
     return _at_rest(duration, functions)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -54,7 +55,7 @@ class Compared:
 
     @property
     def median(self) -> float:
-        """Of their condition numbers."""
+        """The median of their condition numbers."""
         return float(np.median(self.conditions))
 
     @property
@@ -85,10 +86,12 @@ class Excitation(Trajectory):
 
     @property
     def n(self) -> int:
+        """The number of joints."""
         return self.x.shape[1]
 
     @property
     def duration(self) -> float:
+        """The length of a period, s."""
         return self.basis.duration
 
     def _at(self, t: Array) -> State:
@@ -136,9 +139,10 @@ def excite(
     It lasts ``duration`` seconds. A Fourier series has so many ``harmonics``; a spline 2 harmonics
     + 1 pieces, and as many numbers to choose. Limits that are not given are the model's:
     ``position`` is a number (both ways) or a pair (lower, upper), and like ``speed``,
-    ``acceleration`` and ``torque`` one for all joints or one a joint. ``workspace`` holds points of
-    frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are excited,
-    too. ``noise`` is that of the torques, one number or one a joint: a noisy joint counts less.
+    ``acceleration`` and ``torque`` one for all joints or one per joint. ``workspace`` holds points
+    of frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are
+    excited, too. ``noise`` is that of the torques, one number or one per joint: a noisy one counts
+    less.
 
     The search begins with the best of ``random`` motions, ``starts`` times. Control-C ends it and
     keeps the best so far, which may be one of these (``interrupted`` is then True); ``progress`` is
@@ -162,8 +166,13 @@ def excite(
     )
     score = _SCORES[criterion]
     order = np.argsort([score(s) for s in spectra], kind="stable")
-    search = _Search(observation, fitting, criterion, iterations, progress)
-    x, broken_off = search.best([candidates[k] for k in order[:starts]])
+    best = [candidates[k] for k in order[:starts]]
+
+    def watch(start: int, iteration: int, value: float) -> None:
+        if progress is not None:
+            progress(Step(start, len(best), iteration, iterations, value))
+
+    x, broken_off = _searched(observation, fitting, criterion, best, watch, iterations)
     s = observation.spectrum(x)
     return Excitation(
         kind, basis, x, allowed, criterion, condition(s), log_det(s), compared,
@@ -172,12 +181,12 @@ def excite(
 
 
 def condition(s: Array) -> float:
-    """From singular values."""
+    """The condition number, from singular values."""
     return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
 
 
 def log_det(s: Array) -> float:
-    """Of W^T W, from the singular values of W."""
+    """The logarithm of the determinant of W^T W, from the singular values of W."""
     return float(2 * np.log(s).sum()) if s[-1] > 0 else -np.inf
 
 
@@ -187,47 +196,32 @@ _SCORES: dict[str, Callable[[Array], float]] = {
 }
 
 
-class _Search:
-    """From several starts to the best motion, as far as one waits."""
+def _searched(
+    observation: Observation,
+    fitting: Fitting,
+    criterion: Criterion,
+    starts: Sequence[Array],
+    watch: Callable[[int, int, float], None],
+    iterations: int,
+) -> tuple[Array, bool]:
+    """The best motion found from several starts, and whether the search was interrupted."""
+    from appell.identify.excitation.problem import Interrupted, Problem
+    from appell.identify.excitation.spectral import CRITERIA
 
-    def __init__(
-        self,
-        observation: Observation,
-        fitting: Fitting,
-        criterion: str,
-        iterations: int,
-        progress: Callable[[Step], None] | None,
-    ) -> None:
-        self.observation, self.fitting = observation, fitting
-        self.criterion, self.iterations, self.progress = criterion, iterations, progress
-
-    def best(self, starts: Sequence[Array]) -> tuple[Array, bool]:
-        """The best motion found, and whether the search was interrupted."""
-        from appell.identify.excitation.problem import Interrupted, Problem
-        from appell.identify.excitation.spectral import CRITERIA
-
-        o, found = self.observation, [starts[0]]
-        broken_off = False
-        try:
-            problem = Problem(o, self.fitting.limits, CRITERIA[self.criterion])
-            for k, start in enumerate(starts, 1):
-                found += problem.solve(start, self.iterations, self._watch(k, len(starts)))
-        except Interrupted as so_far:
-            found += so_far.found
-            broken_off = True
-        except KeyboardInterrupt:
-            broken_off = True
-        if broken_off:
-            interrupted()
-        kept = [x for x in map(self.fitting.fitted, found) if x is not None]
-        return min(kept, key=lambda x: _SCORES[self.criterion](o.spectrum(x))), broken_off
-
-    def _watch(self, start: int, starts: int) -> Callable[[int, float], None]:
-        def watch(iteration: int, value: float) -> None:
-            if self.progress is not None:
-                self.progress(Step(start, starts, iteration, self.iterations, value))
-
-        return watch
+    motions, broken_off = [starts[0]], False
+    try:
+        problem = Problem(observation, fitting.limits, CRITERIA[criterion])
+        for k, start in enumerate(starts, 1):
+            motions += problem.solve(start, iterations, partial(watch, k))
+    except Interrupted as so_far:
+        motions += so_far.found
+        broken_off = True
+    except KeyboardInterrupt:
+        broken_off = True
+    if broken_off:
+        interrupted()
+    kept = [x for x in map(fitting.fitted, motions) if x is not None]
+    return min(kept, key=lambda x: _SCORES[criterion](observation.spectrum(x))), broken_off
 
 
 def _random(robot: Robot, fitting: Fitting, basis: Basis, count: int, seed: int) -> list[Array]:
@@ -256,7 +250,7 @@ def _random(robot: Robot, fitting: Fitting, basis: Basis, count: int, seed: int)
     )
 
 
-_TRIES = 20  # a motion, before it is given up
+_TRIES = 20  # per motion, before it is given up
 _HARMONICS = 1000  # at most: matrices grow with their square
 
 

@@ -51,7 +51,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Of n joints: positions from lower to upper, and the largest speeds, accelerations and
+    """Limits of n joints: positions from lower to upper, and the largest speeds, accelerations and
     torques; infinity is none. And half-spaces for frames."""
 
     lower: Array
@@ -63,17 +63,19 @@ class MotionLimits:
 
     @property
     def middle(self) -> Array:
+        """The middle of each joint's range."""
         return (self.lower + self.upper) / 2
 
     @property
     def half(self) -> Array:
+        """Half of each joint's range."""
         return (self.upper - self.lower) / 2
 
 
 def limits(
     robot: Robot, position: Any, speed: Any, acceleration: Any, torque: Any, workspace: Any
 ) -> MotionLimits:
-    """Those given, and the model's own where they are not."""
+    """The limits that are given, and the model's own where none are."""
     n, joints = robot.nv, robot.model.joints
     lower, upper = _range(robot, position)
     for j, joint in enumerate(joints):

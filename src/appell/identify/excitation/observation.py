@@ -9,11 +9,11 @@ from appell.identify.base.base_parameters import base_parameters
 from appell.identify.excitation.basis import Basis
 from appell.robots.robot import Array, Robot
 
-_INSTANTS = 25  # a function of the basis
+_INSTANTS = 25  # per function of the basis
 
 
 class Observation:
-    """W of the motions of a basis, rows weighted a joint."""
+    """W of the motions of a basis, rows weighted by joint."""
 
     def __init__(
         self, robot: Robot, basis: Basis, weights: Array, friction: bool, rotors: bool

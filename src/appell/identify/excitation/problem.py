@@ -24,7 +24,7 @@ from appell.robots.robot import Array, Robot
 
 Watch = Callable[[int, float], None]
 
-_OBSERVED, _LIMITED = 4, 10  # instants a function of the basis, for the criterion and the limits
+_OBSERVED, _LIMITED = 4, 10  # instants per function of the basis, for the criterion and the limits
 _NEARLY = 0.02  # by which a limit may be exceeded in a motion that is worth being made smaller
 _MARGIN = 3 * SLACK  # what limits are lessened by, for what happens between the instants
 _SMOOTH = 0.02  # of the speed limit: where Coulomb friction passes from one sign to the other
@@ -53,7 +53,7 @@ class Problem:
         return [casadi.mtimes(casadi.DM(part), x).T for part in basis(t)]
 
     def solve(self, start: Array, iterations: int, watch: Watch) -> list[Array]:
-        """From a motion to better ones: where the search ended, and the best on the way that keeps
+        """Better motions than one: where the search ended, and the best on the way that keeps
         within the limits, or nearly so. ``watch`` is told of each iteration."""
         low, high = (
             np.concatenate([np.full(row[0].numel(), row[k]) for row in self.constraints])
@@ -195,7 +195,7 @@ def _torque(robot: Robot) -> Any:
 
 
 def _left(robot: Robot, room: HalfSpace) -> Any:
-    """As :func:`appell.identify.excitation.within.left`, of symbols."""
+    """A CasADi function with the result of :func:`appell.identify.excitation.within.left`."""
     equation = QUANTITIES["forward_kinematics"].formulations["bodies"]
     frame = robot.model.frame(room.frame)
     (q,), T = graph(lambda q: equation(robot.model, q, frame), robot.nv, "q")
@@ -219,9 +219,6 @@ class _Steps(casadi.Callback):
 
     def get_n_in(self) -> int:
         return int(casadi.nlpsol_n_out())
-
-    def get_n_out(self) -> int:
-        return 1
 
     def get_name_in(self, i: int) -> str:
         return str(casadi.nlpsol_out(i))

@@ -48,12 +48,6 @@ class Spectral(casadi.Callback):
         self.kept: list[Any] = []  # CasADi does not hold what it is given
         self.construct("spectral", {"enable_fd": False})
 
-    def get_n_in(self) -> int:
-        return 1
-
-    def get_n_out(self) -> int:
-        return 1
-
     def get_sparsity_in(self, i: int) -> Any:
         return casadi.Sparsity.dense(int(np.prod(self.size)), 1)
 
@@ -92,9 +86,6 @@ class _Jacobian(casadi.Callback):
 
     def get_n_in(self) -> int:
         return 2
-
-    def get_n_out(self) -> int:
-        return 1
 
     def get_sparsity_in(self, i: int) -> Any:
         return self.of.get_sparsity_in(0) if i == 0 else casadi.Sparsity.dense(1, 1)

@@ -8,7 +8,7 @@ from appell.identify.excitation.basis import Basis, State
 from appell.identify.excitation.motion_limits import HalfSpace, MotionLimits
 from appell.robots.robot import Array, Robot
 
-FINE = 40  # instants a function of the basis: what happens between them is far below SLACK
+FINE = 40  # instants per function of the basis: what happens between them is far below SLACK
 SLACK = 1e-3  # the part of every limit that is left unused for it
 _HALVINGS = 12
 
@@ -37,18 +37,15 @@ def left(robot: Robot, room: HalfSpace, q: Array) -> Array:
     return p @ np.array(room.normal) - room.offset
 
 
-def fine_grid(basis: Basis) -> Array:
-    return np.linspace(0, basis.duration, FINE * basis.d)
-
-
 class Fitting:
     """Makes motions as small as limits need, on a fine grid."""
 
     def __init__(self, robot: Robot, limits: MotionLimits, basis: Basis) -> None:
         self.robot, self.limits = robot, limits
-        self.P, self.V, self.A = basis(fine_grid(basis))
+        self.P, self.V, self.A = basis(np.linspace(0, basis.duration, FINE * basis.d))
 
     def used(self, x: Array) -> dict[str, float]:
+        """The largest part of each limit that a motion uses."""
         return usage(self.robot, self.limits, (self.P @ x, self.V @ x, self.A @ x))
 
     def _within(self, x: Array) -> bool:
@@ -58,14 +55,10 @@ class Fitting:
         """Each joint's shapes as large as its position, speed and acceleration let them be."""
         share = x[1:]
         room = self.limits.half - np.abs(x[0] - self.limits.middle)
+        limits = room, self.limits.speed, self.limits.acceleration
+        largest = [np.abs(X[:, 1:] @ share).max(axis=0) for X in (self.P, self.V, self.A)]
         with np.errstate(divide="ignore"):
-            most = np.minimum.reduce(
-                [
-                    room / np.abs(self.P[:, 1:] @ share).max(axis=0),
-                    self.limits.speed / np.abs(self.V[:, 1:] @ share).max(axis=0),
-                    self.limits.acceleration / np.abs(self.A[:, 1:] @ share).max(axis=0),
-                ]
-            )
+            most = np.min(np.divide(limits, largest), axis=0)
         return np.vstack([x[:1], share * most * (1 - 2 * SLACK)])
 
     def fitted(self, x: Array) -> Array | None:

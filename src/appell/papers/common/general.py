@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from appell.compile.count import Counted, Operations, Polynomial, Tally
 from appell.maths.rotation import AboutX
@@ -12,6 +12,7 @@ from appell.model.inertia import Inertia
 from appell.model.links import SAME, Link
 from appell.model.model import BASE, Body, Joint, Model
 
+T = TypeVar("T")
 SIZES = range(3, 11)  # numbers of joints at which is counted; the papers' counts hold from 3 on
 
 
@@ -62,19 +63,47 @@ def states(tally: Tally, n: int, how_many: int = 3) -> list[list[Any]]:
     return [[tally.variable() for _ in range(n)] for _ in range(how_many)]
 
 
-Steps = Callable[[Tally, int], Sequence[Operations]]
+class Steps(list[Operations]):
+    """The operations of an algorithm's steps: ``steps(result)`` ends a step and returns its result.
 
-
-def polynomials(steps: Steps, sizes: Sequence[int] = SIZES) -> list[tuple[Polynomial, Polynomial]]:
-    """For each step, its multiplications and additions as polynomials in n.
-
-    ``steps(tally, n)`` runs an algorithm for n joints and gives ``tally.taken()`` after each step.
+    What the tally has counted before is left out.
     """
-    runs = {n: steps(Tally(), n) for n in sizes}
-    return [
-        (
-            Polynomial.through({n: run[k].multiplications for n, run in runs.items()}),
-            Polynomial.through({n: run[k].additions for n, run in runs.items()}),
-        )
-        for k in range(len(runs[sizes[0]]))
-    ]
+
+    def __init__(self, tally: Tally) -> None:
+        super().__init__()
+        self.tally = tally
+        tally.taken()
+
+    def __call__(self, result: T) -> T:
+        self.append(self.tally.taken())
+        return result
+
+
+Algorithm = Callable[
+    [Tally, int], Sequence[Operations]
+]  # for n joints, the operations of its steps
+Counts = tuple[Polynomial, Polynomial]  # multiplications and additions
+
+
+def polynomials(algorithm: Algorithm, sizes: Sequence[int] = SIZES) -> list[Counts]:
+    """For each step, its multiplications and additions as polynomials in n."""
+    runs = {n: algorithm(Tally(), n) for n in sizes}
+
+    def step(k: int) -> Callable[[int], tuple[int, int]]:
+        return lambda n: (runs[n][k].multiplications, runs[n][k].additions)
+
+    return [interpolated(step(k), sizes) for k in range(len(runs[sizes[0]]))]
+
+
+def interpolated(count: Callable[[int], tuple[int, int]], sizes: Sequence[int] = SIZES) -> Counts:
+    """Multiplications and additions, given for each n, as polynomials in n."""
+    columns = zip(*map(count, sizes), strict=True)
+    multiplications, additions = (dict(zip(sizes, column, strict=True)) for column in columns)
+    return Polynomial.through(multiplications), Polynomial.through(additions)
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    """The multiplications and the additions of all steps."""
+    multiplications, additions = zip(*counts, strict=True)
+    zero = Polynomial.of(0)
+    return sum(multiplications, start=zero), sum(additions, start=zero)
