@@ -24,7 +24,7 @@ from appell.rig import read_log
 from appell.rig.controller.safety import State
 from appell.rig.log import log_file as logs
 from appell.rig.log import mcap
-from appell.rig.log.log_file import Writer, fields, message_type
+from appell.rig.log.log_file import LogWriter, fields, message_type
 from appell.rig.log.motion_files import read_motion
 from appell.rig.machine.machine import Machine, puma560_machine
 from appell.robots.closed.side_file import read_side_file
@@ -296,7 +296,7 @@ def written(tmp_path):
     def write(n=6, joints=None, **metadata):
         path = tmp_path / "x.mcap"
         path.unlink(missing_ok=True)
-        writer = Writer(path, n, {"period": 0.001})
+        writer = LogWriter(path, n, {"period": 0.001})
         numbers = sum(many or 1 for *_, many in fields(n))
         start = path.stat().st_size
         writer.fill(*[0] * numbers)

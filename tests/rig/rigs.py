@@ -12,7 +12,7 @@ import appell
 from appell.control import TrackingIntegral, quintic
 from appell.rig.campaign import Sound
 from appell.rig.controller.controller import Phase
-from appell.rig.log.log_file import Writer, read_log
+from appell.rig.log.log_file import LogWriter, read_log
 from appell.rig.log.run_report import Report
 from appell.rig.loop.control_loop import ControlLoop
 from appell.rig.loop.run_setup import setup
@@ -70,7 +70,7 @@ def tried(*faults):
     rig.faults.extend(faults)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.mcap"
-        writer = Writer(path, rig.n, {"period": PUMA.period})
+        writer = LogWriter(path, rig.n, {"period": PUMA.period})
         own = [f for f in faults if f.kind == "disk full"]
         loop = ControlLoop(controller, hardware, writer, faults=own)
         loop.tick = under_way().tick

@@ -20,7 +20,7 @@ from rigs import PUMA, moving, run, sound, tried
 
 from appell.errors import InputError
 from appell.rig import Fault, State, read_log
-from appell.rig.log.log_file import Writer, message_type
+from appell.rig.log.log_file import LogWriter, message_type
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +167,9 @@ def test_a_kill_loses_nothing_that_was_written(tmp_path):
     path = tmp_path / "killed.mcap"
     code = (
         "import sys\n"
-        "from appell.rig.log.log_file import Writer, fields\n"
+        "from appell.rig.log.log_file import LogWriter, fields\n"
         "rest = [0] * (sum(many or 1 for *_, many in fields(6)) - 2)\n"
-        "w = Writer(sys.argv[1], 6, {'period': 0.001})\n"
+        "w = LogWriter(sys.argv[1], 6, {'period': 0.001})\n"
         "k = 0\n"
         "while True:\n"
         "    k += 1\n"
@@ -203,7 +203,7 @@ def test_a_full_disk_is_a_fault_and_loses_nothing_before_it():
 
 
 def test_a_record_for_which_there_is_room_in_part_is_taken_back(tmp_path, monkeypatch):
-    writer = Writer(tmp_path / "x.mcap", 6, {"period": PUMA.period})
+    writer = LogWriter(tmp_path / "x.mcap", 6, {"period": PUMA.period})
     writer.cycle(1)
     size, real = writer.path.stat().st_size, os.write
     calls = []

@@ -12,7 +12,7 @@ from appell.errors import InputError
 from appell.maths.rotation import as_matrix
 from appell.study.scenario import Scenario
 from appell.study.straight_line import (
-    SingularError,
+    SingularLineError,
     beyond_ranges,
     bias_acceleration,
     ranges,
@@ -177,7 +177,7 @@ def test_branches_through_a_singularity_are_refused_the_others_kept(study, sampl
     assert all(reason in text for text in result.refused.values())
     (name, *_) = result.refused
     task = result.scenario.model_copy(update={"branch": name})
-    with pytest.raises(SingularError, match=reason):
+    with pytest.raises(SingularLineError, match=reason):
         run(task)
 
 

@@ -18,6 +18,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
+    """Run the command line."""
     try:
         app()
     except OSError as problem:  # of help, which is printed before any command begins

@@ -20,6 +20,8 @@ _SYMBOLS, _RELOCATIONS = 2, 4  # section types
 
 
 class Image(NamedTuple):
+    """Machine code, and where in it each function begins."""
+
     code: bytes
     entries: dict[str, int]
 

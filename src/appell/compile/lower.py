@@ -171,10 +171,12 @@ def step(op: str, *operands: Any) -> Value:
 
 
 def fma(x: Any, y: Any, c: Any) -> Value:
+    """x y + c, rounded once."""
     return step("fma", x, y, c)
 
 
 def select(condition: Value, x: Any, y: Any) -> Value:
+    """x where the condition holds, else y."""
     return step("select", condition, x, y)
 
 

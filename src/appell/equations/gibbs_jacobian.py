@@ -159,6 +159,7 @@ def body_gravity(body: BodyMotion) -> list[Scalar]:
 
 
 def body_kinetic_energy(body: BodyMotion, v: Sequence[Scalar]) -> Scalar:
+    """The kinetic energy of one body."""
     velocity = combined(velocities(body), v)
     return 0.5 * (velocity @ momentum(body.inertia, velocity))
 
@@ -179,22 +180,27 @@ def forces(bodies: Sequence[BodyMotion], v: Sequence[Scalar], a: Sequence[Scalar
 
 
 def mass_matrix(bodies: Sequence[BodyMotion]) -> Rows:
+    """M, the sum of the bodies' own."""
     return _summed(body_mass_matrix, bodies)
 
 
 def coriolis_matrix(bodies: Sequence[BodyMotion], v: Sequence[Scalar]) -> Rows:
+    """C, the sum of the bodies' own."""
     return _summed(lambda body: body_coriolis_matrix(body, v), bodies)
 
 
 def printed_coriolis_matrix(bodies: Sequence[BodyMotion], v: Sequence[Scalar]) -> Rows:
+    """C as the paper prints it, the sum of the bodies' own."""
     return _summed(lambda body: printed_body_coriolis_matrix(body, v), bodies)
 
 
 def gravity(bodies: Sequence[BodyMotion]) -> list[Scalar]:
+    """g, the sum of the bodies' own."""
     return _total([body_gravity(body) for body in bodies])
 
 
 def kinetic_energy(bodies: Sequence[BodyMotion], v: Sequence[Scalar]) -> Scalar:
+    """T, the sum of the bodies' own."""
     return sum((body_kinetic_energy(body, v) for body in bodies), start=0)
 
 

@@ -143,6 +143,7 @@ class LinkTransforms(NamedTuple):
 
 
 def placed(branch: OpenChain) -> LinkTransforms:
+    """The transformations of a branch's links, and their derivatives."""
     T = transformations(branch)
     U1 = [by_operator(EA, body) for EA, body in zip(branch.EA, branch.bodies, strict=True)]
     dT = [Tj @ U for Tj, U in zip(T, U1, strict=True)]
@@ -309,11 +310,13 @@ def coupled(
 
 
 def added(first: Matrix4, *others: Matrix4) -> Matrix4:
+    """The sum of 4 x 4 matrices."""
     rows = zip(first.rows, *(X.rows for X in others), strict=True)
     return type(first)([[sum(x) for x in zip(*row, strict=True)] for row in rows])
 
 
 def scaled(X: Matrix4, k: Scalar) -> Matrix4:
+    """A 4 x 4 matrix times a number."""
     return type(X)([[x * k for x in row] for row in X.rows])
 
 

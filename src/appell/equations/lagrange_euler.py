@@ -189,4 +189,5 @@ def velocity_matrix(model: Model, h: Terms, i: int) -> list[list[Scalar]]:
 
 
 def product(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The scalar product of two rows."""
     return sum((x * y for x, y in zip(a, b, strict=True)), start=0)

@@ -135,6 +135,7 @@ class Columns:
 
 
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The scalar product of two rows, without terms that are zero."""
     total: Scalar = 0
     for x, y in zip(a, b, strict=True):
         if not is_zero(x) and not is_zero(y):

@@ -23,6 +23,7 @@ _MOST = 2**16  # bytes of a manifest
 
 
 def place_of(folder: Any) -> Path:
+    """The path of a folder; refused if it is none."""
     if not isinstance(folder, str | os.PathLike):
         raise InputError(f"export: folder={folder!r}; expected the path of a folder.")
     return Path(folder)

@@ -14,6 +14,8 @@ from appell.maths.vector import Symmetric, Vector
 
 
 class Prepared(NamedTuple):
+    """A rotation in two forms, of which each vector takes the one that costs less."""
+
     turns: Rotation
     matrix: Matrix
 

@@ -15,6 +15,8 @@ from appell.maths.vector import Symmetric, Tensor, Vector
 
 @runtime_checkable
 class Rotation(Protocol):
+    """What every rotation answers."""
+
     @property
     def T(self) -> Rotation: ...
     def __matmul__(self, v: Vector) -> Vector: ...
@@ -110,6 +112,7 @@ class After(NamedTuple):
 
 
 def about_z(angle: Scalar) -> AboutZ:
+    """The turn about z by an angle."""
     return AboutZ(cos(angle), sin(angle))
 
 

@@ -36,14 +36,17 @@ def _home(kind: type) -> Any:
 
 
 def sin(x: Scalar) -> Scalar:
+    """The sine, for scalars of any kind."""
     return _home(type(x)).sin(x)
 
 
 def cos(x: Scalar) -> Scalar:
+    """The cosine, for scalars of any kind."""
     return _home(type(x)).cos(x)
 
 
 def sqrt(x: Scalar) -> Scalar:
+    """The square root, for scalars of any kind."""
     return _home(type(x)).sqrt(x)
 
 

@@ -42,6 +42,7 @@ Z = Vector(0, 0, 1)
 
 
 def cross(a: Vector, b: Vector) -> Vector:
+    """The cross product a x b."""
     return Vector(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 

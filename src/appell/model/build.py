@@ -307,6 +307,7 @@ def exact_rotation(R: Array) -> Array:
 
 
 def as_array(R: Rotation) -> Array:
+    """A rotation as an array (3, 3)."""
     return np.array([[*row] for row in as_matrix(R).rows], dtype=float)
 
 

@@ -91,6 +91,7 @@ def needed(element: Element, kind: str) -> Element:
 
 
 def attribute(element: Element, key: str) -> str:
+    """An element's attribute; refused if it is missing."""
     text = element.get(key)
     if not text:
         raise fault(element, f'<{tag(element)}> has no {key}; write <{tag(element)} {key}="...">.')
@@ -128,6 +129,7 @@ def numbers(
 
 
 def number(element: Element | None, key: str, default: float | None = None) -> float:
+    """An attribute that is one number."""
     return numbers(element, key, 1, None if default is None else (default,))[0]
 
 

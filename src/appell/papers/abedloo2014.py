@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.papers.abedloo2014_simulator import PSI, THETA, Motion, Simulator, read, simulate
+from appell.papers.abedloo2014_simulator import PSI, THETA, Simulator, WristMotion, read, simulate
 from appell.robots.registry import load
 from appell.robots.robot import Array
 from appell.robots.spherical import SphericalRobot
@@ -101,7 +101,7 @@ def simulated() -> tuple[Simulator, Array, Array]:
 
 
 @cache
-def motion(projected: bool = False) -> Motion:
+def motion(projected: bool = False) -> WristMotion:
     """What the simulator did, as integrated or ``projected`` onto its loops."""
     return read(*simulated(), law, projected)
 
@@ -116,7 +116,7 @@ def _last_angle(simulator: Simulator, s: Array, q: Array) -> float:
     return float(np.arctan2(sine @ (wanted @ v), np.trace(turn) - 1))
 
 
-class Model(NamedTuple):
+class PrintedModel(NamedTuple):
     """What the closed equations make of the platform's motion: theta and psi of all limbs, their
     velocities and accelerations, (N, 6), and the actuators' torques, (N, 3)."""
 
@@ -127,13 +127,13 @@ class Model(NamedTuple):
 
 
 @cache
-def model(formulation: str = FORMULATION, projected: bool = False) -> Model:
+def model(formulation: str = FORMULATION, projected: bool = False) -> PrintedModel:
     """The closed equations by a formulation, given the simulated platform."""
     robot, platform = wrist(), motion(projected).platform
     angles = robot.inverse_kinematics(platform.q)
     rates, accelerations = robot.kernel("joint_motion", formulation=formulation)(*platform)
     torques = robot.kernel("inverse_dynamics", formulation=formulation)(*platform)
-    return Model(np.hstack([angles.theta, angles.psi]), rates, accelerations, torques)
+    return PrintedModel(np.hstack([angles.theta, angles.psi]), rates, accelerations, torques)
 
 
 @cache

@@ -183,7 +183,7 @@ class Simulator:
 
 
 @dataclass(frozen=True)
-class Motion:
+class WristMotion:
     """What the simulator did, one row per sample: theta and psi of all limbs, their velocities and
     accelerations (3, N, 6), the platform, torques, and how far open the loops were."""
 
@@ -213,7 +213,7 @@ def simulate(
     return states
 
 
-def read(simulator: Simulator, t: Array, states: Array, law: Law, projected: bool) -> Motion:
+def read(simulator: Simulator, t: Array, states: Array, law: Law, projected: bool) -> WristMotion:
     """What the sensors tell of the states. If ``projected``, each is first brought back onto the
     constraints, and its accelerations are those without the stabilising terms."""
     rows, platform, torques, gaps = [], [], [], []
@@ -227,7 +227,7 @@ def read(simulator: Simulator, t: Array, states: Array, law: Law, projected: boo
         rows.append([s, ds, dds])
         platform.append(simulator.platform(s, ds, dds))
         torques.append(tau)
-    return Motion(
+    return WristMotion(
         t=t,
         joints=np.array(rows)[..., [*THETA, *PSI]].swapaxes(0, 1),
         platform=Platform(*(np.array(x) for x in zip(*platform, strict=True))),

@@ -22,7 +22,7 @@ from appell.papers import valera2003_control as control
 from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.rig.controller.controller import Controller, Phase
 from appell.rig.controller.mission import Follow
-from appell.rig.log.log_file import Writer
+from appell.rig.log.log_file import LogWriter
 from appell.rig.loop.control_loop import ControlLoop
 from appell.rig.machine.protocol import command_bytes, command_of, reading_bytes, reading_of
 from appell.rig.machine.simulated_machine import Rig
@@ -122,7 +122,7 @@ class Mirror:
         self.told = b""
 
 
-class Timed(Controller):
+class TimedController(Controller):
     """One that notes how long it takes to decide."""
 
     taken = 0.0  # s, of the last cycle
@@ -139,10 +139,10 @@ def cycle_times(cycles: int = 1500, machine_period: bool = False) -> tuple[float
     cycle of the loop with reading, writing and logging; one after another, or one a period."""
     machine, trajectory = rig.puma560_machine(), control.reference("spline")
     mirror = Mirror(Rig(control.robots()[0], machine, trajectory.start))
-    moved = Timed(control.controller(LAW), Follow(trajectory, machine), machine)
+    moved = TimedController(control.controller(LAW), Follow(trajectory, machine), machine)
     decided, whole = list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="appell-") as folder:
-        loop = ControlLoop(moved, mirror, Writer(Path(folder) / "log.mcap", machine.n, {}))
+        loop = ControlLoop(moved, mirror, LogWriter(Path(folder) / "log.mcap", machine.n, {}))
         loop.begin()
         while len(whole) < cycles and not moved.ended:
             mirror.turn()

@@ -21,7 +21,7 @@ import numpy as np
 from appell.errors import InputError
 from appell.rig.controller.controller import Controller, Phase
 from appell.rig.controller.safety import Limits, Safety, State
-from appell.rig.log.log_file import Log, Writer, read_log
+from appell.rig.log.log_file import Log, LogWriter, read_log
 from appell.rig.loop.control_loop import ControlLoop, Result
 from appell.rig.loop.run_setup import Setup
 from appell.rig.machine.faults import FOREVER, KINDS, Fault, Kind
@@ -119,7 +119,7 @@ def _tried(number: int, fault: Fault, base: Sound, path: Path) -> Outcome:
     rig, stood = hardware.rig, controller.safety.stood
     rig.faults.append(fault)
     own = [fault] if fault.kind == "disk full" else []
-    writer = Writer(path, rig.n, base.ready.metadata)
+    writer = LogWriter(path, rig.n, base.ready.metadata)
     loop = ControlLoop(controller, hardware, writer, faults=own)
     loop.tick = base.tick
     loop.begin()

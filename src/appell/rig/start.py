@@ -10,7 +10,7 @@ from typing import Any
 from appell.control.laws.law import Law
 from appell.errors import interrupted
 from appell.rig.controller.safety import Limits
-from appell.rig.log.log_file import Writer, read_log
+from appell.rig.log.log_file import LogWriter, read_log
 from appell.rig.log.run_report import Report
 from appell.rig.loop.control_loop import ControlLoop, Result
 from appell.rig.loop.real_time_run import start
@@ -91,7 +91,7 @@ def in_lockstep(
         controller = ready.controller()
         own = [f for f in ready.faults if f.kind == "disk full"]
         with ready.log_path() as path:
-            writer = Writer(path, ready.machine.n, ready.metadata)
+            writer = LogWriter(path, ready.machine.n, ready.metadata)
             try:
                 result = drive(ControlLoop(controller, connected(connect), writer, faults=own), rig)
             finally:

@@ -130,5 +130,6 @@ def rate(
 
 
 def gradient(function: Callable[[Array], Array], along: Path, q: Array, n: int) -> Array:
+    """The derivatives of a function along all n directions."""
     directions = (np.broadcast_to(e, (*q.shape[:-1], n)) for e in np.eye(n))
     return np.stack([rate(function, along, q, d) for d in directions], axis=-1)

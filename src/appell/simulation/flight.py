@@ -24,7 +24,7 @@ from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
 from appell.simulation.mechanics import Mechanics, Turn
 from appell.simulation.path import Piece
 from appell.simulation.run import Run, joined, normalised
-from appell.simulation.stepper import Failed, Implicit, Rate, Stepper, steps
+from appell.simulation.stepper import Failed, ImplicitStepper, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque
 
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
@@ -197,14 +197,14 @@ class Flight:
                 stepper.put(np.concatenate([self.q, self.v]))
         return LetGo()
 
-    def _steps(self, until: float, longest: float) -> Stepper | Implicit:
+    def _steps(self, until: float, longest: float) -> Stepper | ImplicitStepper:
         """The integrator, from the present state."""
         o, y = self.options, np.concatenate([self.q, self.v])
         return steps(
             o.method, self._rate(), self.t, y, until, rtol=o.rtol, atol=o.atol, max_step=longest
         )
 
-    def _step(self, stepper: Stepper | Implicit, longest: float) -> Piece:
+    def _step(self, stepper: Stepper | ImplicitStepper, longest: float) -> Piece:
         """One step of the integrator."""
         stepper.max_step = min(longest, self._longest())
         self.steps += 1

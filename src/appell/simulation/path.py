@@ -45,7 +45,7 @@ class Piece(NamedTuple):
         return (weights @ self.y) / weights.sum(axis=1)[:, None]
 
 
-class Step(NamedTuple):
+class IntegratorStep(NamedTuple):
     """One step of an integrator: states y = (q, v) and their rates at both its ends."""
 
     start: float
@@ -56,7 +56,7 @@ class Step(NamedTuple):
     dy1: Array
 
 
-def quintics(steps: Sequence[Step]) -> list[Piece]:
+def quintics(steps: Sequence[IntegratorStep]) -> list[Piece]:
     """The motion within steps: positions, speeds and accelerations at both ends make a polynomial
     of degree five per joint, without any rates in between."""
     if not steps:

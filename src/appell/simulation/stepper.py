@@ -36,13 +36,13 @@ class Failed(Exception):
 def steps(
     method: str | Tableau, rate: Rate, t: float, y: Array, until: float, *, rtol: float,
     atol: float, max_step: float = inf,
-) -> Stepper | Implicit:  # fmt: skip
+) -> Stepper | ImplicitStepper:  # fmt: skip
     """The steps of a motion y' = rate(t, y) from a state on, by a method of some name or tableau.
 
     ``rate`` may be given the same array again with other numbers, and must not keep it.
     """
     if method in IMPLICIT:
-        return Implicit(str(method), rate, t, y, until, rtol, atol, max_step)
+        return ImplicitStepper(str(method), rate, t, y, until, rtol, atol, max_step)
     stepper = Stepper(tableau(method), rate, len(y), rtol, atol, max_step)
     stepper.begin(t, y, until)
     return stepper
@@ -253,7 +253,7 @@ def _size(x: Array) -> float:
     return sqrt(float(x.dot(x)))
 
 
-class Implicit:
+class ImplicitStepper:
     """The steps of one of SciPy's implicit methods, with the methods of a :class:`Stepper`."""
 
     def __init__(

@@ -26,7 +26,7 @@ _SINGULAR = 1e-6
 _JUMP = 0.1  # rad between samples that the speeds do not explain
 
 
-class SingularError(InputError):
+class SingularLineError(InputError):
     """A configuration in which the arm cannot follow the line."""
 
 
@@ -116,10 +116,10 @@ def run(scenario: Scenario | None = None, formulation: str | None = None) -> Str
     for name in names:
         try:
             motions[name] = follow(robot, arm, path, BRANCHES[name], formulation)
-        except SingularError as problem:
+        except SingularLineError as problem:
             refused[name] = str(problem)
     if not motions:
-        raise SingularError("no branch follows the line:\n  " + "\n  ".join(refused.values()))
+        raise SingularLineError("no branch follows the line:\n  " + "\n  ".join(refused.values()))
     return StraightLine(scenario, robot, path, motions, refused)
 
 
@@ -216,7 +216,7 @@ def _nearest(start: Array, way: Array) -> float:
 def _refuse_singular(branch: Branch, path: Path, values: Array) -> None:
     k = int(np.argmin(values))
     if values[k] < _SINGULAR:
-        raise SingularError(
+        raise SingularLineError(
             f"{branch}: the arm is singular at t = {path.t[k]:.3f} s, where no joint speeds follow "
             "the line; choose another branch, orientation or line."
         )
@@ -228,7 +228,7 @@ def _refuse_jump(branch: Branch, path: Path, q: Array, v: Array) -> None:
     excess = np.abs(np.diff(q, axis=0) - expected).max(axis=1)
     k = int(np.argmax(excess))
     if excess[k] > _JUMP:
-        raise SingularError(
+        raise SingularLineError(
             f"{branch}: joints jump by {excess[k]:.2f} rad between t = {path.t[k]:.3f} and "
             f"{path.t[k + 1]:.3f} s, as they do past a singularity; choose another branch, "
             "orientation or line, or more samples."

@@ -183,6 +183,7 @@ def about_u(turn: Planar, v: Vector) -> Vector:
 
 
 def angle(turn: Planar) -> Scalar:
+    """The angle of a turn in a plane."""
     return atan2(turn.e, turn.k)
 
 

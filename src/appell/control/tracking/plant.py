@@ -15,7 +15,7 @@ import numpy as np
 from appell.maths.tableau import Tableau
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation.flow import flow
-from appell.simulation.path import Piece, Step
+from appell.simulation.path import IntegratorStep, Piece
 from appell.simulation.stepper import Failed, Stepper, tableau
 
 External = Callable[[float, Array, Array], Array]
@@ -50,7 +50,7 @@ class Plant:
         self.stepper.h = np.inf  # tried first: all of the period
         # The state at which a rate is asked for: always the same array.
         self.q, self.v = self.stepper.stage[:nq], self.stepper.stage[nq:]
-        self.steps: list[Step] = []
+        self.steps: list[IntegratorStep] = []
         self.pieces: list[Piece] = []
 
     def begin(self, q: Array, v: Array) -> Array:
@@ -86,7 +86,7 @@ class Plant:
         """Keep the last step."""
         stepper = self.stepper
         (start, y0, dy0), y1 = stepper.before, stepper.y
-        self.steps.append(Step(start, stepper.t, y0, y1, dy0, stepper.f))
+        self.steps.append(IntegratorStep(start, stepper.t, y0, y1, dy0, stepper.f))
 
     def rate(self, t: float, y: Array) -> Array:
         """dy/dt at the stage's state."""

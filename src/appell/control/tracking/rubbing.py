@@ -24,7 +24,7 @@ from appell.maths.tableau import Tableau
 from appell.model.model import Model
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation.friction import SPARE, sticking
-from appell.simulation.path import Step
+from appell.simulation.path import IntegratorStep
 
 _STILL = 1e-12  # rad/s backwards that rounding explains
 _INSTANT = 1e-13  # s
@@ -71,7 +71,7 @@ class RubbingPlant(Plant):
         self.settle(start, y, {})
         if self.stuck.all() and self.external is None:  # nothing moves, and nothing will
             still = np.zeros_like(y)
-            self.steps.append(Step(start, start + period, y, y, still, still))
+            self.steps.append(IntegratorStep(start, start + period, y, y, still, still))
             return y
         return super().advance(start, y, tau, period)
 

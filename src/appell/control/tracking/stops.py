@@ -11,7 +11,7 @@ from appell.model.limits import limits
 from appell.model.model import Model
 from appell.robots.closed.near_singular import first_limit
 from appell.robots.dynamics import Array, Dynamics
-from appell.simulation.path import Piece, Step, quintics
+from appell.simulation.path import IntegratorStep, Piece, quintics
 
 _BEYOND = 1e-6  # rad or m that a start may be beyond a limit, as for simulate
 
@@ -38,7 +38,7 @@ class Stops:
                 upper[k] = min(upper[k], bound)
         self.lower, self.upper = lower, upper
 
-    def passed(self, steps: Sequence[Step], pieces: Sequence[Piece] = ()) -> str | None:
+    def passed(self, steps: Sequence[IntegratorStep], pieces: Sequence[Piece] = ()) -> str | None:
         """The first limit that is passed within some steps or pieces, and when."""
         if not self.limits:
             return None
@@ -49,13 +49,13 @@ class Stops:
                 return f"{reached[1]} is passed at {reached[0]:.6g} s"
         return None
 
-    def _keeps(self, step: Step) -> bool:
+    def _keeps(self, step: IntegratorStep) -> bool:
         """Whether all positions of a step are certainly within the limits."""
         points = _control_points(step)
         return bool((points <= self.upper).all() and (points >= self.lower).all())
 
 
-def _control_points(step: Step) -> Array:
+def _control_points(step: IntegratorStep) -> Array:
     """The control points, in Bernstein's form, (6, n), of the polynomial of degree five by which
     positions move within a step. It stays between the least and the largest of them."""
     n = len(step.y0) // 2

@@ -150,6 +150,7 @@ class Joined(Trajectory):
 
 
 def times(what: str, t: Any) -> Array:
+    """Times as an array; refused if they are no numbers."""
     try:
         x = np.asarray(t, dtype=float)
     except (TypeError, ValueError):

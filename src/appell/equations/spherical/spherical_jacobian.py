@@ -15,9 +15,9 @@ from appell.equations.gibbs_jacobian import BodyMotion, forces, mass_matrix, tur
 from appell.equations.linear import Columns, determinant, dot, solve
 from appell.equations.spherical.spherical_limbs import (
     Chain,
+    JacobianRow,
     Posture,
     Rates,
-    Row,
     Scalars,
     Vectors,
     away,
@@ -108,12 +108,12 @@ def link_jacobian(
 
 def joint_rows(
     model: SphericalModel, pose: Posture, joints: Sequence[tuple[int, int]], columns: Vectors
-) -> list[Row]:
+) -> list[JacobianRow]:
     """The rates of joints (limb, number) by all speeds, of which the first are those of the
     platform: W = columns . speeds."""
     of_limbs = [rows(chain, columns) for chain in pose.chains]
     return [
-        Row(spread(of_limbs[i][j].parts, model.places[i], model.nv, 0), of_limbs[i][j].over)
+        JacobianRow(spread(of_limbs[i][j].parts, model.places[i], model.nv, 0), of_limbs[i][j].over)
         for i, j in joints
     ]
 
@@ -124,7 +124,7 @@ def quasi_columns(model: SphericalModel, pose: Posture) -> Vectors:
     return UNITS if model.carrier is None else pose.E
 
 
-def driven_rows(model: SphericalModel, pose: Posture) -> list[Row]:
+def driven_rows(model: SphericalModel, pose: Posture) -> list[JacobianRow]:
     """The rates of the actuated joints by these speeds."""
     return joint_rows(model, pose, model.actuated, quasi_columns(model, pose))
 
@@ -178,7 +178,9 @@ def share(model: SphericalModel, q: Scalars) -> Scalar:
     return volume / sqrt(largest)
 
 
-def _volume(model: SphericalModel, pose: Posture, driven: Sequence[Row]) -> tuple[Scalar, Scalar]:
+def _volume(
+    model: SphericalModel, pose: Posture, driven: Sequence[JacobianRow]
+) -> tuple[Scalar, Scalar]:
     """The volume that the actuators' rows span, and the square of the largest that it can be, the
     product of the largest lengths. Of more rows than speeds, m for n of them, the determinant of
     their Gram matrix, which by these lengths is at most (m / n)^n."""

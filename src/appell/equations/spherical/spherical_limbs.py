@@ -79,7 +79,7 @@ def spread(values: Sequence[Any], places: Sequence[int], n: int, nothing: Any) -
 # A limb
 
 
-class Row(NamedTuple):
+class JacobianRow(NamedTuple):
     """The rate of an angle, as a quotient: parts . speeds / over."""
 
     parts: list[Scalar]
@@ -221,16 +221,16 @@ def reaches(model: SphericalModel, q: Scalars) -> list[tuple[Scalar, Scalar]]:
 # How its angles move
 
 
-def rows(chain: Chain, columns: Vectors) -> list[Row]:
+def rows(chain: Chain, columns: Vectors) -> list[JacobianRow]:
     """The rates of all angles of a limb by the speeds of the platform, W = columns . speeds, and
     by the limb's own (38 to 40)."""
     d, width = len(columns), len(columns) + chain.own
     free = range(d) if chain.h is None else range(d, width)
-    units = [Row([int(c == k) for c in range(width)], 1) for k in free]
+    units = [JacobianRow([int(c == k) for c in range(width)], 1) for k in free]
     if chain.h is None:
         return units
     known = [*columns, *(-axis for axis in chain.axes[: chain.own])]
-    return units + [Row([p @ x for x in known], chain.h) for p in chain.normals]
+    return units + [JacobianRow([p @ x for x in known], chain.h) for p in chain.normals]
 
 
 class Rates(NamedTuple):

@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 
-class Step(NamedTuple):
+class ExcitationStep(NamedTuple):
     """How far the search is: which start of how many, which iteration of at most how many, and
     the criterion there (log of the condition number, or minus the mean log of the singular
     values)."""
@@ -132,7 +132,7 @@ def excite(
     iterations: int = 100,
     random: int = 100,
     seed: int = 0,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[ExcitationStep], None] | None = None,
 ) -> Excitation:
     """A motion that excites all base parameters of a robot.
 
@@ -170,7 +170,7 @@ def excite(
 
     def watch(start: int, iteration: int, value: float) -> None:
         if progress is not None:
-            progress(Step(start, len(best), iteration, iterations, value))
+            progress(ExcitationStep(start, len(best), iteration, iterations, value))
 
     x, broken_off = _searched(observation, fitting, criterion, best, watch, iterations)
     s = observation.spectrum(x)

@@ -119,7 +119,7 @@ def _noted(steps: _Steps) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class _Rubbing(Recorded):
+class _SmoothFriction(Recorded):
     """A speed whose sign changes smoothly, so that Coulomb friction has a gradient."""
 
     __slots__ = ("width",)
@@ -151,7 +151,7 @@ def _observed(of: Observation, widths: Array) -> Any:
     """The regressor's columns that count, (n, columns), rows weighted."""
     asked = QUANTITIES[regressor_named(of.friction, of.rotors)]
     q, v, a = symbols = [casadi.SX.sym(name, of.robot.nv) for name in "qva"]
-    speeds = [_Rubbing(x.sx, w) for x, w in zip(_recorded(v), widths, strict=True)]
+    speeds = [_SmoothFriction(x.sx, w) for x, w in zip(_recorded(v), widths, strict=True)]
     model = of.robot.model
     Y = asked.formulations[asked.default(model)](model, _recorded(q), speeds, _recorded(a))
     weights = casadi.diag(casadi.DM(of.weights))

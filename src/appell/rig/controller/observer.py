@@ -57,12 +57,14 @@ def unseen_motion(
 
 @lru_cache(maxsize=64)
 def observing(n: int) -> Callable[[Array, Array, Array, Array], Array]:
+    """The compiled step of the observer from one period to the next."""
     inputs: Shapes = {"x": (2 * n,), "a": (n,), "measured": (n,), "numbers": (4,)}
     return single_kernel(corrected_motion, inputs, 2 * n)
 
 
 @lru_cache(maxsize=64)
 def unseen(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
+    """The compiled motion of an arm between two measurements."""
     n = model.nv
     inputs: Shapes = {"x": (2 * n,), "tau": (n,), "friction": (2, n), "h": (1,)}
     return single_kernel(unseen_motion, inputs, 2 * n, model)

@@ -100,7 +100,7 @@ def schema_text(n: int) -> str:
     )
 
 
-class Writer:
+class LogWriter:
     """``fill`` makes a record of a cycle, ``cycle`` writes it."""
 
     def __init__(self, path: Path | str, n: int, metadata: Mapping[str, Any]) -> None:

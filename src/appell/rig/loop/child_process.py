@@ -21,7 +21,7 @@ from typing import Any
 
 from appell.errors import AppellError, InputError
 from appell.rig.controller.controller import rehearse
-from appell.rig.log.log_file import Writer, message_type
+from appell.rig.log.log_file import LogWriter, message_type
 from appell.rig.loop.channels import Channel, Remote, SharedMemory, Slot, Udp, mapped
 from appell.rig.loop.control_loop import SWITCH, ControlLoop, between_readings
 from appell.rig.loop.realtime import Clock, prepare
@@ -89,7 +89,7 @@ class ControllerJob:
             rehearse(law, machine)
         board = board_in(self.folder, n)
         assert self.setup.log is not None
-        writer = Writer(self.setup.log, n, self.setup.metadata)
+        writer = LogWriter(self.setup.log, n, self.setup.metadata)
         hardware = connected(self.hardware)
         lines, own = _Lines(machine.period), [f for f in self.setup.faults if f.kind in OWN]
         loop = ControlLoop(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from appell.rig.controller.controller import Controller
 from appell.rig.controller.safety import State
-from appell.rig.log.log_file import Writer
+from appell.rig.log.log_file import LogWriter
 from appell.rig.loop.channels import Slot
 from appell.rig.loop.realtime import Clock, NoClock
 from appell.rig.machine.faults import Fault, active
@@ -51,7 +51,7 @@ class ControlLoop:
         self,
         controller: Controller,
         hardware: Hardware,
-        writer: Writer,
+        writer: LogWriter,
         *,
         board: Slot | None = None,
         faults: Sequence[Fault] = (),

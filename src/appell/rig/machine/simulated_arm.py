@@ -68,6 +68,7 @@ def turning_arm(
 
 @lru_cache(maxsize=64)
 def slope(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
+    """The compiled rate of an arm's state, with what friction leaves free."""
     n = model.nv
     inputs: Shapes = {"y": (2 * n,)}
     inputs |= dict.fromkeys(("push", "damping", "free"), (n,))
@@ -76,6 +77,7 @@ def slope(model: Model) -> Callable[[Array, Array, Array, Array], Array]:
 
 @lru_cache(maxsize=64)
 def smooth_period(model: Model) -> Callable[[Array, Array, Array, Array, Array], Array]:
+    """The compiled motion of an arm and its motors over a period."""
     n = model.nv
     inputs: Shapes = {"y": (2 * n,), "volts": (n,), "hand": (n,), "motors": (6, n), "period": (1,)}
     return single_kernel(turning_arm, inputs, 3 * n + 1, model)

@@ -74,6 +74,7 @@ class Dual:
 
 
 def duals(values: Sequence[Scalar], rates: Sequence[Scalar]) -> list[Dual]:
+    """Numbers that carry their rates."""
     return [Dual(x, dx) for x, dx in zip(values, rates, strict=True)]
 
 

@@ -67,6 +67,7 @@ class Place:
 
 
 def placed(given: str | Place) -> Place:
+    """A place; the name of a link is its frame's origin."""
     return Place(given) if isinstance(given, str) else given
 
 

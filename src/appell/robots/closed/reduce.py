@@ -229,10 +229,12 @@ def bias(m: Mechanism, q: List, u: List) -> list[Scalar]:
 
 
 def gravity(m: Mechanism, q: List) -> list[Scalar]:
+    """g of the independent speeds."""
     return Reduction(m, q).work(m.tree("gravity")(q))
 
 
 def mass_matrix(m: Mechanism, q: List) -> Rows:
+    """M of the independent speeds."""
     return _mass_matrix(m, q, Reduction(m, q))
 
 
@@ -311,14 +313,17 @@ def accelerations(m: Mechanism, q: List, u: List, du: List) -> list[Scalar]:
 
 
 def gamma(m: Mechanism, q: List) -> Rows:
+    """Gamma, with all speeds Gamma u."""
     return Reduction(m, q).Gamma
 
 
 def kinetic_energy(m: Mechanism, q: List, u: List) -> Scalar:
+    """T of the tree at its speeds."""
     return m.tree("kinetic_energy")(q, speeds(m, q, u))
 
 
 def potential_energy(m: Mechanism, q: List) -> Scalar:
+    """U of the tree."""
     return m.tree("potential_energy")(q)
 
 
@@ -349,6 +354,7 @@ def _regressor(m: Mechanism, q: List, u: List, du: List, of_tree: str) -> tuple[
 
 
 def forward_kinematics(m: Mechanism, q: List, frame: Frame) -> Rows:
+    """The pose of a frame of the tree."""
     return m.tree("forward_kinematics")(q, frame)
 
 

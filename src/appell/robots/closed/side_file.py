@@ -120,6 +120,7 @@ def _guess(robot: Robot, given: dict[str, float]) -> Any:
 
 
 def read_side_file(path: str | os.PathLike[str]) -> SideFile:
+    """The loops that a file says, checked."""
     file = Path(path)
     text = json_of(file, "the loops", ModelError)
     try:

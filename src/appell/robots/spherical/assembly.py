@@ -41,17 +41,17 @@ class PlatformAssembly(NamedTuple):
     branch: str
 
 
-class Limbs(NamedTuple):
+class PlacedLimbs(NamedTuple):
     """Each limb's axes, (N, joints, 3), and how it would have the platform stand, (N, 3, 3)."""
 
     axes: list[Array]
     R: list[Array]
 
 
-def limbs(model: SphericalModel, angles: Array) -> Limbs:
+def limbs(model: SphericalModel, angles: Array) -> PlacedLimbs:
     """All limbs, with given angles of all joints, limb by limb, (N, joints)."""
     turned = iter(angles.T)
-    found = Limbs([], [])
+    found = PlacedLimbs([], [])
     for limb in model.limbs:
         frame, axes = np.broadcast_to(as_array(limb.base), (len(angles), 3, 3)), []
         for onward in (*(link.bend for link in limb.links), limb.mount.T):

@@ -73,6 +73,7 @@ def hinge(
     kind: str = "revolute",
     rotation: Array | None = None,
 ) -> Hinge:
+    """A joint of a library robot."""
     R = np.eye(3) if rotation is None else rotation
     return Hinge(name, parent, child, Joint(name, kind), R, np.array(at, dtype=float), axis)
 
@@ -83,11 +84,13 @@ def mounted(parent: str, child: str, at: Any = (0.0, 0.0, 0.0)) -> Hinge:
 
 
 def about_z(angle: float) -> Array:
+    """The matrix (3, 3) of a turn about z."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def positive(robot: str, **lengths: float) -> None:
+    """Refuse lengths that are not positive numbers."""
     for name, x in lengths.items():
         if isinstance(x, bool) or not isinstance(x, int | float) or not 0 < x < 1e9:
             raise ModelError(f"{robot}({name}={x!r}): expected a positive number.")
