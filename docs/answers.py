@@ -86,7 +86,12 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     asked["to_urdf"] = _written
     asked["simulate"] = lambda r: appell.simulate(r, *state(r)[:2], until=0.01, stops=False)
     asked["simulate(walls=)"] = lambda r: appell.simulate(
-        r, *state(r)[:2], until=0.01, stops=False, walls=appell.walls.Plane((0, 0, 1), -100)
+        r,
+        *state(r)[:2],
+        until=0.01,
+        stops=False,
+        walls=appell.walls.Plane((0, 0, 1), -100),
+        points={"tip": (r.link_names[-1], (0.1, 0, 0))},
     )
     asked["control laws"] = law
     asked["export"] = _exported

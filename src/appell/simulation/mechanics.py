@@ -34,6 +34,7 @@ _ROUNDING = 1e-12  # of a product of two Jacobians
 # The quality, by that of the speeds when they were chosen, at which others are sought.
 _FALLEN = 0.1
 _LOOKED_AT = 33  # places of a step at which a spherical robot is looked at
+_HALVINGS = 40  # of the time between two of them
 
 
 class Turn(NamedTuple):
@@ -350,8 +351,15 @@ class SphericalMechanics(Mechanics):
         bad = ~(near > self.singular)
         if not bad.any():
             return None
-        t = float(times[int(np.argmax(bad))])
-        q = piece(t)[: self.nq]
+        first = int(np.argmax(bad))
+        good, late = float(times[max(first - 1, 0)]), float(times[first])
+        for _ in range(_HALVINGS):  # the last instant that its equations still answer
+            t = 0.5 * (good + late)
+            if self.robot.singularity(piece(t)[: self.nq]) > self.singular:
+                good = t
+            else:
+                late = t
+        q = piece(late)[: self.nq]
         distances = self.robot.singularities(q)
         why = reason(self.robot.model, "motion", q, distances, 2 * self.singular)
-        return Turn(t, f"singular at {t:.6g} s: {why or 'a limb does not reach'}")
+        return Turn(good, f"singular at {good:.6g} s: {why or 'a limb does not reach'}")

@@ -196,8 +196,6 @@ def test_every_equation_gives_the_same_on_every_kind_of_scalar(
 def test_jobs_for_arms_refuse_it(wrist):
     with pytest.raises(appell.InputError, match="'agile_wrist' is not built like the PUMA"):
         straight_line(Scenario(robot="agile_wrist"))
-    with pytest.raises(appell.InputError, match="walls are not supported for these"):
-        appell.simulate(wrist, [0, 0, 0], until=1, points="platform")
 
 
 def test_the_commands_know_it():

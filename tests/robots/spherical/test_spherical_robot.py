@@ -220,8 +220,47 @@ def test_runs_by_either_formulation_agree():
     np.testing.assert_allclose(*ends, atol=1e-11)
     with pytest.raises(appell.InputError, match="formulation = 'newton_euler'; expected one of"):
         appell.simulate(robot, [0, 0], until=0.1, formulation="newton_euler")
-    with pytest.raises(appell.InputError, match="walls are not supported"):
-        appell.simulate(robot, [0, 0], until=0.1, walls=appell.walls.Plane((0, 0, 1), 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "place"),
+    [
+        ("agile_wrist", "platform", (0.0, 0.0, 0.3)),
+        ("spherical_five_bar", "second2", (0.2, 0.1, 0)),
+    ],
+)
+@pytest.mark.parametrize("e", [1.0, 0.4])
+def test_a_point_strikes_a_wall_as_mechanics_says(name, link, place, e):
+    """v changes by -(1 + e) (n J v) / (n J M^-1 J^T n) M^-1 J^T n, with J of the point."""
+    robot = appell.load(name)
+    q, v = np.full(robot.nq, 0.15), np.linspace(0.5, -0.3, robot.nv)
+
+    def point(q):
+        """Where it is, and its Jacobian."""
+        r = robot.forward_kinematics(q, link)[..., :3, :3] @ place
+        J = robot.jacobian(q, link)[3:]
+        return r, np.array([np.cross(w, r) for w in J.T]).T
+
+    r, J = point(q)
+    n = -J @ v / np.linalg.norm(J @ v)
+    wall, tip = appell.walls.Plane(tuple(n), float(n @ r) - 0.005), {"tip": (link, place)}
+    run = appell.simulate(robot, q, v, until=0.05, walls=wall, points=tip, restitution=e)
+    (k,) = np.flatnonzero(np.diff(run.t) == 0)[:1]
+    assert run.impacts[0].time == run.t[k]
+    at, J = point(run.q[k])
+    assert n @ at == pytest.approx(n @ r - 0.005, abs=1e-12)
+    M, row = robot.mass_matrix(run.q[k]), n @ J
+    push = np.linalg.solve(M, row)
+    expected = run.v[k] - (1 + e) * (row @ run.v[k]) / (row @ push) * push
+    np.testing.assert_allclose(run.v[k + 1], expected, atol=1e-12)
+    places = robot.forward_kinematics(run(np.linspace(0, run.t[-1], 2001))[0], link)
+    assert (places[:, :3, :3] @ place @ n).min() > n @ r - 0.005 - 1e-9
+
+
+def test_walls_need_points_away_from_the_centre():
+    robot = appell.load("spherical_five_bar")
+    with pytest.raises(appell.InputError, match="origins in its centre, which touches none; give"):
+        appell.simulate(robot, [0, 0], until=0.1, walls=appell.walls.Plane((0, 0, 1), -1))
 
 
 def test_a_robot_follows_by_computed_torque(tmp_path):

@@ -79,13 +79,17 @@ def _motion(forward_dynamics: Equation) -> Equation:
 # Kinematics
 
 
+def orientation(model: SphericalModel, q: Scalars, frame: str) -> Rotation:
+    """From a moving body's axes to the base's."""
+    pose = posture(model, q)
+    return pose.R if frame == "platform" else _rotation(model, pose, *model.links[frame])
+
+
 def _forward_kinematics(model: SphericalModel, q: Scalars, frame: str) -> Rows:
     """A body's axes; its origin is the centre."""
     turned: Rows = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     if frame != "base":
-        pose = posture(model, q)
-        R = pose.R if frame == "platform" else _rotation(model, pose, *model.links[frame])
-        turned = [[*row] for row in as_matrix(R).rows]
+        turned = [[*row] for row in as_matrix(orientation(model, q, frame)).rows]
     return [*([*row, 0] for row in turned), [0, 0, 0, 1]]
 
 

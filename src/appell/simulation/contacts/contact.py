@@ -24,11 +24,14 @@ from appell.compile.tape import Foreign, Tape
 from appell.equations.coordinates import in_joints
 from appell.equations.free import coordinate_rates, orientation
 from appell.equations.kinematics import poses
+from appell.equations.spherical.spherical_quantities import orientation as orientation_of
 from appell.errors import InputError
+from appell.maths.rotation import AboutZ
 from appell.maths.scalar import Scalar
-from appell.maths.vector import Vector
+from appell.maths.vector import ZERO, Vector
 from appell.model.limits import Limit, limits
-from appell.model.model import BASE, Model
+from appell.model.model import BASE, Frame, Model
+from appell.model.spherical import SphericalModel
 from appell.robots.dynamics import Array
 from appell.simulation.contacts.surface import surface
 from appell.walls import Implicit, Wall
@@ -56,7 +59,7 @@ class Geometry:
     """What contacts are recorded from. Of a wall, that is its recorded surface: the code of one
     that a user wrote, and what it reads, may change from one simulation to the next."""
 
-    model: Model
+    model: Model | SphericalModel
     points: tuple[Point, ...]
     surfaces: tuple[str, ...]
     stops: tuple[Limit, ...]
@@ -92,7 +95,7 @@ def no_contacts(n: int) -> ContactState:
 class Contacts:
     """The contacts of a robot: points with walls in turn, then stops."""
 
-    model: Model
+    model: Model | SphericalModel
     points: tuple[Point, ...]
     walls: tuple[Wall, ...]
     stops: tuple[Limit, ...]
@@ -175,26 +178,25 @@ def find_contacts(model: Any, walls: Any, points: Choice, stops: bool) -> Contac
                 f"walls: {wall!r} is no wall; expected those of appell.walls, such as "
                 "appell.walls.Circle(2.5)."
             )
-    if not isinstance(model, Model):
-        if chosen or points is not None:
-            raise InputError(
-                f"simulate: '{model.name}' is a spherical parallel robot, and walls are not "
-                "supported for these; close the same mechanism with appell.close, and leave out "
-                "walls and points here."
-            )
-        return Contacts(model, (), (), ())
-    own = limits(model) if stops else ()
+    own = limits(model) if stops and isinstance(model, Model) else ()
     return Contacts(model, contact_points(model, points) if chosen else (), chosen, own)
 
 
-def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
+def contact_points(model: Model | SphericalModel, points: Choice = None) -> tuple[Point, ...]:
     """The points that can touch a wall, without those that cannot move.
 
     None takes the model's: those it names, or the origins of all links on bodies with a mass. A
     sequence chooses links by name; a mapping {name: (link, (x, y, z))} adds places on links to
-    the model's.
+    the model's. Of a spherical parallel robot all origins are in the centre, which stands still.
     """
-    own = [_point(model, name) for name in model.points or _massive(model)]
+    own: list[Point] = []
+    if isinstance(model, Model):
+        own = [_point(model, name) for name in model.points or _massive(model)]
+    elif not isinstance(points, Mapping):
+        raise InputError(
+            f"walls: all links of '{model.name}' have their origins in its centre, which touches "
+            "none; give places on them, points={name: (link, (x, y, z))}."
+        )
     if points is None:
         found = own
     elif isinstance(points, Mapping):
@@ -213,8 +215,12 @@ def contact_points(model: Model, points: Choice = None) -> tuple[Point, ...]:
     return _moving(model, tuple(p for p in places.values() if p.body != BASE))
 
 
-def positions(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[Vector]:
+def positions(
+    model: Model | SphericalModel, q: Sequence[Scalar], points: Sequence[Point]
+) -> list[Vector]:
     """Where the points are in the world, over any scalar."""
+    if isinstance(model, SphericalModel):
+        return [orientation_of(model, q, model.frames[p.body + 1]) @ p.s for p in points]
     found = in_joints(_places, model, {"q": q}, (points,))
     if not model.free:
         return found
@@ -227,13 +233,21 @@ def _places(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[
     return [at[p.body].s + at[p.body].R @ p.s for p in points]
 
 
-def _point(model: Model, name: Any) -> Point:
+def _point(model: Model | SphericalModel, name: Any) -> Point:
     if not isinstance(name, str):
         raise InputError(
             f"points: {name!r}; expected names of links, or {{name: (link, (x, y, z))}}."
         )
-    frame = model.frame(name)
+    frame = _frame(model, name)
     return Point(name, frame.body, frame.s)
+
+
+def _frame(model: Model | SphericalModel, name: str) -> Frame:
+    """A link's frame; the links of a spherical robot are numbered as they are listed, from the
+    base."""
+    if isinstance(model, Model):
+        return model.frame(name)
+    return Frame(name, model.frames.index(model.frame(name)) - 1, AboutZ(1, 0), ZERO)
 
 
 def _massive(model: Model) -> list[str]:
@@ -242,7 +256,7 @@ def _massive(model: Model) -> list[str]:
     return [frame.name for frame in heavy]
 
 
-def _placed(model: Model, name: Any, at: Any) -> Point:
+def _placed(model: Model | SphericalModel, name: Any, at: Any) -> Point:
     try:
         link, offset = at
         x, y, z = map(float, offset)
@@ -253,13 +267,15 @@ def _placed(model: Model, name: Any, at: Any) -> Point:
         raise InputError(
             f"points: {name!r}: {at!r}; expected a link and a place on it, (link, (x, y, z))."
         )
-    frame = model.frame(link)
+    frame = _frame(model, link)
     return Point(name, frame.body, frame.s + frame.R @ Vector(x, y, z))
 
 
 @lru_cache(maxsize=64)
-def _moving(model: Model, points: tuple[Point, ...]) -> tuple[Point, ...]:
+def _moving(model: Model | SphericalModel, points: tuple[Point, ...]) -> tuple[Point, ...]:
     """Those that any joint moves; one on the axis of the first joint stays where it is."""
+    if isinstance(model, SphericalModel):
+        return tuple(p for p in points if any(p.s))
     draw = np.random.default_rng(0)
     places = np.array(
         [positions(model, draw.uniform(0.5, 1.5, model.nq).tolist(), points) for _ in range(3)],
@@ -339,7 +355,8 @@ def _function(geometry: Geometry, outputs: Sequence[str]) -> Any:
     q, v = SX.sym("q", model.nq), SX.sym("v", model.nv)
     scalars = [Recorded(x) for x in casadi.vertsplit(q)]
     speeds = [Recorded(x) for x in casadi.vertsplit(v)]
-    dq = vertcat(*map(as_sx, coordinate_rates(model, scalars, speeds)))
+    rates = coordinate_rates(model, scalars, speeds) if isinstance(model, Model) else speeds
+    dq = vertcat(*map(as_sx, rates))
     at, gap, normal = measured(geometry, q)
     rate = jtimes(gap, q, dq)
     found = {"gap": gap, "rate": rate}
