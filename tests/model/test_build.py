@@ -168,8 +168,14 @@ def test_a_joint_follows_only_a_joint_that_is_there(mimic, message):
         assemble("arm", {"base": NOTHING, "bar": BAR, "tip": BAR}, [hinge(), second])
 
 
-def test_a_joint_turns_or_slides():
-    with pytest.raises(
-        appell.ModelError, match="joint 'j': kind = 'helical'; expected revolute or"
-    ):
-        Joint("j", kind="helical")
+@pytest.mark.parametrize(
+    ("kind", "pitch", "message"),
+    [
+        ("magnetic", 0, "kind = 'magnetic'; expected one of revolute, prismatic, helical"),
+        ("helical", 0, "'helical' with pitch = 0 m/rad; a helical joint has a pitch"),
+        ("revolute", 0.1, "'revolute' with pitch = 0.1 m/rad; a helical joint has a pitch, and no"),
+    ],
+)
+def test_a_joint_turns_slides_or_does_both(kind, pitch, message):
+    with pytest.raises(appell.ModelError, match=message):
+        Joint("j", kind=kind, pitch=pitch)

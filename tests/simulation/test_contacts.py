@@ -28,7 +28,7 @@ WALLS = [
 
 def pushed(model, q, v, h):
     """q after a short time at speeds v."""
-    from appell.equations.free import coordinate_rates
+    from appell.equations.instant import coordinate_rates
 
     half = q + h / 2 * np.array(coordinate_rates(model, q, v), dtype=float)
     return q + h * np.array(coordinate_rates(model, half, v), dtype=float)

@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from appell.equations.free import seen_from_base
+from appell.equations.instant import at_this_instant
 from appell.maths.scalar import Scalar
 from appell.model.model import Model
 
 Axes = tuple[int | str, ...]
 Equation = Callable[..., Any]
-Meaning = Callable[[Model, Mapping[str, Any], Any], Any]  # what results say of a free robot
+# What the results of single joints say of a robot with compound ones.
+Meaning = Callable[[Model, Mapping[str, Any], Any], Any]
 
 
 def in_coordinates(
     equation: Equation,
     inputs: Sequence[str],
     outputs: Sequence[Axes],
-    free: Meaning | None = None,
+    meaning: Meaning | None = None,
 ) -> Equation:
     """The same equation taking and giving coordinates instead of the bodies' joints."""
 
@@ -36,8 +37,8 @@ def in_coordinates(
             else:
                 pairs = zip(results, outputs, strict=True)
                 results = tuple(_contracted(model, x, axes) for x, axes in pairs)
-        if model.free and free:
-            return free(model, dict(zip(inputs, states, strict=True)), results)
+        if model.compounds and meaning:
+            return meaning(model, dict(zip(inputs, states, strict=True)), results)
         return results
 
     return reduced
@@ -47,8 +48,8 @@ def in_joints(
     equation: Equation, model: Model, states: Mapping[str, Any], rest: Sequence[Any] = ()
 ) -> Any:
     """The equation's results, one entry a body, for states in the robot's coordinates."""
-    moving = model.free and "q" in states  # speeds alone are the same, seen from anywhere
-    seen, arguments = seen_from_base(model, states) if moving else (model, states.values())
+    moving = model.compounds and "q" in states  # speeds alone are the same, seen from anywhere
+    seen, arguments = at_this_instant(model, states) if moving else (model, states.values())
     spread = [
         seen.spread(x, shifted=name == "q") for x, name in zip(arguments, states, strict=True)
     ]

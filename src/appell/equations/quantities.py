@@ -17,12 +17,12 @@ from appell.equations import (
     composite,
     composite_body,
     energy,
-    free,
     gibbs_lean,
     gibbs_tensor,
     gibbs_tree,
     gibbs_vector,
     gibbs_vector_paul,
+    instant,
     kinematics,
     lagrange_euler,
     newton_euler,
@@ -62,14 +62,14 @@ def _of_bodies(
     outputs: Mapping[str, Axes],
     frame: bool = False,
     regroup: Collection[str] = (),
-    free: Meaning | None = None,
+    meaning: Meaning | None = None,
     **equations: Equation,
 ) -> Quantity:
     axes = tuple(outputs.values())
     return Quantity(
         state(*names),
         outputs,
-        {name: in_coordinates(f, names, axes, free) for name, f in equations.items()},
+        {name: in_coordinates(f, names, axes, meaning) for name, f in equations.items()},
         frame,
         frozenset(regroup),
     )
@@ -132,7 +132,7 @@ def _solving(equation: Equation, M: str, bias: str) -> Equation:
         a: list[Scalar] = [0] * model.nv
         for body, x in zip(model.bodies, of_bodies, strict=True):
             a[body.coordinate] = x
-        return free.acceleration(model, states, a) if model.free else a
+        return instant.acceleration(model, states, a) if model.compounds else a
 
     return forward_dynamics
 
@@ -152,7 +152,7 @@ def _motion(forward_dynamics: Equation) -> Equation:
     """dq/dt and the accelerations: the state's rate."""
 
     def motion(model: Model, q: Any, v: Any, tau: Any) -> Any:
-        return free.coordinate_rates(model, q, v), forward_dynamics(model, q, v, tau)
+        return instant.coordinate_rates(model, q, v), forward_dynamics(model, q, v, tau)
 
     return motion
 
@@ -167,9 +167,9 @@ def flow(motion: Equation) -> Equation:
     return rates
 
 
-def _free_coriolis_matrix(model: Model, states: Mapping[str, Any], C: Any) -> Any:
+def _coriolis_of_compounds(model: Model, states: Mapping[str, Any], C: Any) -> Any:
     M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, states["q"])
-    return free.coriolis_matrix(states["v"], C, M)
+    return instant.coriolis_matrix(model, states["v"], C, M)
 
 
 def _forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Any:
@@ -285,7 +285,7 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "v"),
         {"C": _nn},
         regroup=("composite",),
-        free=_free_coriolis_matrix,
+        meaning=_coriolis_of_compounds,
         composite=composite.coriolis_matrix,
         lagrange_euler=lagrange_euler.coriolis_matrix,
     ),
@@ -311,9 +311,7 @@ QUANTITIES: dict[str, Quantity] = {
     "kinetic_energy": _of_bodies(
         ("q", "v"), {"T": ()}, regroup=("bodies",), bodies=energy.kinetic_energy
     ),
-    "potential_energy": _of_bodies(
-        ("q",), {"U": ()}, free=free.potential_energy, bodies=energy.potential_energy
-    ),
+    "potential_energy": _of_bodies(("q",), {"U": ()}, bodies=energy.potential_energy),
     "gibbs_function": _of_bodies(
         ("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function
     ),
@@ -325,23 +323,21 @@ QUANTITIES: dict[str, Quantity] = {
         for name, columns in REGRESSORS.items()
     },
     "forward_kinematics": _of_bodies(
-        ("q",), {"T": (4, 4)}, frame=True, free=free.pose, bodies=kinematics.forward_kinematics
+        ("q",), {"T": (4, 4)}, frame=True, bodies=kinematics.forward_kinematics
     ),
-    "jacobian": _of_bodies(
-        ("q",), {"J": (6, "n")}, frame=True, free=free.jacobian, bodies=kinematics.jacobian
-    ),
+    "jacobian": _of_bodies(("q",), {"J": (6, "n")}, frame=True, bodies=kinematics.jacobian),
     "inverse_dynamics_derivatives": _of_bodies(
         ("q", "v", "a"),
         {"dtau_dq": _nn, "dtau_dv": _nn, "dtau_da": _nn},
         regroup=("composite",),
-        free=free.derivatives,
+        meaning=instant.derivatives,
         composite=composite.inverse_dynamics_derivatives,
     ),
     "generalised_forces_derivatives": _of_bodies(
         ("q", "v", "a"),
         {"dQ_dq": _nn, "dQ_dv": _nn, "dQ_da": _nn},
         regroup=("composite",),
-        free=free.derivatives,
+        meaning=instant.derivatives,
         composite=composite.inverse_dynamics_derivatives,
     ),
     "forward_dynamics_derivatives": Quantity(

@@ -27,9 +27,8 @@ def regressor(
     force and moment of equations 9 and 10 of Mata 2002, carried inwards from its body.
     """
     w, dw, dds, W = accelerations(model, q, v, a)
-    n, first = len(model.bodies), len(model.bodies) - len(model.links)
-    Y: list[list[Scalar]] = [[0] * (10 * (n - first)) for _ in range(n)]
-    for i, body in enumerate(model.links, start=first):
+    Y: list[list[Scalar]] = [[0] * (10 * len(model.links)) for _ in model.bodies]
+    for k, (i, body) in enumerate(model.links.items()):
         link = model.frame(body.name)
         origin = dds[i] + W[i] @ link.s
         for c, (f, m) in enumerate(_columns(link.R.T @ w[i], link.R.T @ dw[i], link.R.T @ origin)):
@@ -37,7 +36,7 @@ def regressor(
             moment = link.R @ m + cross(link.s, force)
             for j in reversed(model.ancestors[i]):
                 on = model.bodies[j]
-                Y[j][10 * (i - first) + c] = on.rho * moment.z + on.sigma * force.z
+                Y[j][10 * k + c] = on.rho * moment.z + on.sigma * force.z
                 if on.parent != BASE:
                     R = on.rotation(q[j])
                     force = R @ force
@@ -46,7 +45,7 @@ def regressor(
     felt += [v, [sign(x) for x in v]] if friction else []
     for x in felt:
         for i, row in enumerate(Y):
-            row.extend(x[i] if j == i else 0 for j in range(n - len(model.driven), n))
+            row.extend(x[i] if j == i else 0 for j in model.driven)
     return Y
 
 

@@ -10,7 +10,7 @@ instead of 13.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import atan2, cos, hypot, isfinite, sin
@@ -33,9 +33,10 @@ from appell.model.inertia import (
     snapped,
     with_sizes,
 )
-from appell.model.model import BASE, FREE, Body, Frame, Joint, Model
+from appell.model.model import BASE, CYCLE, FREE, Body, Compound, Frame, Joint, Model
 
 Array = npt.NDArray[np.float64]
+_CYCLE: Array = np.array(CYCLE.rows, dtype=float)
 Base = Literal["fixed", "free", "planar"]
 
 
@@ -49,18 +50,28 @@ class Mimic:
 
 
 @dataclass(frozen=True)
+class CompoundJoint:
+    """A joint with a quaternion: a ball, or none at all. It has neither limits nor friction."""
+
+    name: str
+    kind: Literal["spherical", "free"]
+
+
+@dataclass(frozen=True)
 class Hinge:
     """How a child link hangs on its parent.
 
     The joint's frame is at ``position`` with axes ``rotation`` in the parent's; what moves does
     so along or about ``axis`` (in the joint's frame), and carries the child's own frame at
-    ``link_position`` with axes ``link_rotation``. ``joint`` is None where nothing moves.
+    ``link_position`` with axes ``link_rotation``. ``joint`` is None where nothing moves; its kind
+    "spherical" turns about every axis, and "free" slides along them besides: see
+    :class:`~appell.model.model.Compound`.
     """
 
     name: str
     parent: str
     child: str
-    joint: Joint | None
+    joint: Joint | CompoundJoint | None
     rotation: Array
     position: Array
     axis: Array | tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -95,7 +106,7 @@ def assemble(
     root, ordered = _tree(name, links, hinges)
     for link, inertia in links.items():
         (check_inertia if physical else check_finite)(link, inertia)
-    moving = [h for h in ordered if h.joint is not None]
+    moving = [(h, joint) for h in ordered for joint in single_joints(h)]
     if not moving and not free:
         raise ModelError(f"'{name}' has no moving joint: there is no dynamics to compute.")
 
@@ -105,6 +116,7 @@ def assemble(
     R0s: list[Array] = []
     s0s: list[Array] = []
     inertias: list[Inertia] = []
+    compounds: list[tuple[str, int, int]] = []
     for h in ordered:
         body, R, s = place[h.parent]
         R, s = R @ exact_rotation(h.rotation), s + R @ h.position
@@ -112,14 +124,21 @@ def assemble(
         if h.joint is None:
             place[h.child] = (body, R @ onwards, s + R @ h.link_position)
             continue
-        Rz = frame_along(np.asarray(h.axis, dtype=float), h.name)
-        parents.append(body)
-        R0s.append(R @ Rz)
-        s0s.append(s)
-        inertias.append(NOTHING)
-        place[h.child] = (len(parents) - 1, Rz.T @ onwards, Rz.T @ h.link_position)
+        n = len(single_joints(h))
+        fixed = n > 1  # axes that are those of the joint's frame in turn
+        Rz = _CYCLE if fixed else frame_along(np.asarray(h.axis, dtype=float), h.name)
+        first = len(parents)
+        if fixed:
+            compounds.append((h.name, first, n))
+        parents += [body, *range(first, first + n - 1)]
+        R0s += [R @ Rz, *[_CYCLE] * (n - 1)]
+        s0s += [s, *[np.zeros(3)] * (n - 1)]
+        inertias += [NOTHING] * n
+        Rz = np.eye(3) if fixed else Rz
+        place[h.child] = (first + n - 1, Rz.T @ onwards, Rz.T @ h.link_position)
 
-    turn, shifts = _planar_frames(parents, R0s, s0s, [h.joint for h in moving if h.joint])
+    held = {i for _, first, n in compounds for i in range(first, first + n)}
+    turn, shifts = _planar_frames(parents, R0s, s0s, [joint for _, joint in moving], held)
     Rzs = [_about_z(b) for b in turn]
 
     frames = []
@@ -137,15 +156,14 @@ def assemble(
             inertias[body] = inertias[body] + carried
         frames.append(frame)
 
-    joints = _ordered([h.joint for h in moving if h.joint and h.mimic is None], order, name)
+    joints = _ordered([joint for h, joint in moving if h.mimic is None], order, name)
     index = {j.name: k for k, j in enumerate(joints)}
     bodies = []
-    for i, h in enumerate(moving):
-        assert h.joint is not None
+    for i, (h, joint) in enumerate(moving):
         p = parents[i]
         toparent = Rzs[p].T if p != BASE else np.eye(3)
         R0 = toparent @ R0s[i] @ _about_z(-shifts[i]) @ Rzs[i]
-        leader = index.get(h.mimic.joint if h.mimic else h.name)
+        leader = index.get(h.mimic.joint if h.mimic else joint.name)
         if leader is None:
             raise ModelError(
                 f"'{name}': joint '{h.name}' mimics '{h.mimic.joint if h.mimic else ''}', which is "
@@ -153,9 +171,9 @@ def assemble(
             )
         bodies.append(
             Body(
-                name=h.child,
+                name=h.child if i + 1 == len(moving) or moving[i + 1][0] is not h else joint.name,
                 parent=p,
-                joint=h.joint,
+                joint=joint,
                 R0=as_rotation(R0),
                 s0=as_vector(toparent @ s0s[i], size),
                 inertia=snapped(inertias[i]),
@@ -163,7 +181,7 @@ def assemble(
                 ratio=_whole(h.mimic.ratio) if h.mimic else 1,
                 shift=snap(
                     h.shift + (h.mimic.shift if h.mimic else 0) + shifts[i],
-                    SNAP if h.joint.screw.angle else SNAP * size,
+                    SNAP if joint.screw.angle else SNAP * size,
                 ),
                 zero=h.mimic.shift if h.mimic else 0,
             )
@@ -179,11 +197,36 @@ def assemble(
         gravity=gravity_field(name, gravity),
         tip=tip,
         points=tuple(points),
+        compounds=_in_order(name, bodies, compounds),
     )
     return _set_free(model, root, snapped(root_inertia)) if free else model
 
 
-_CYCLE = Matrix(Tensor(Vector(0, 0, 1), Vector(1, 0, 0), Vector(0, 1, 0)))  # z is the parent's x
+def single_joints(hinge: Hinge) -> list[Joint]:
+    """The joints that move a hinge's child: one, or those of a compound joint."""
+    joint = hinge.joint
+    if not isinstance(joint, CompoundJoint):
+        return [] if joint is None else [joint]
+    turns = [Joint(f"{joint.name} turn {x}") for x in "xyz"]
+    return (
+        turns
+        if joint.kind == "spherical"
+        else [*(Joint(f"{joint.name} {x}", "prismatic") for x in "xyz"), *turns]
+    )
+
+
+def _in_order(
+    name: str, bodies: Sequence[Body], found: Sequence[tuple[str, int, int]]
+) -> tuple[Compound, ...]:
+    """The compound joints by their speeds, which must follow each other."""
+    compounds = [Compound(x, first, bodies[first].coordinate, n) for x, first, n in found]
+    for c in compounds:
+        speeds = [b.coordinate for b in bodies[c.body : c.last + 1]]
+        if speeds != list(range(c.speed, c.speed + c.size)):
+            raise ModelError(
+                f"'{name}': order: the speeds of joint '{c.name}' must follow each other."
+            )
+    return tuple(sorted(compounds, key=lambda c: c.speed))
 
 
 def _set_free(model: Model, root: str, inertia: Inertia) -> Model:
@@ -200,7 +243,7 @@ def _set_free(model: Model, root: str, inertia: Inertia) -> Model:
             name=root if k == FREE - 1 else f"free {way}",
             parent=k - 1 if k else BASE,
             joint=Joint(f"free {way}", kind),
-            R0=_CYCLE,
+            R0=CYCLE,
             s0=ZERO,
             inertia=inertia if k == FREE - 1 else NOTHING,
             coordinate=k,
@@ -215,7 +258,7 @@ def _set_free(model: Model, root: str, inertia: Inertia) -> Model:
         bodies=(*free, *carried),
         joints=(*(b.joint for b in free), *model.joints),
         frames=tuple(replace(f, body=f.body + FREE) for f in model.frames),
-        free=True,
+        compounds=(Compound("free", 0, 0, FREE), *(c.behind(FREE) for c in model.compounds)),
     )
 
 
@@ -427,13 +470,17 @@ def _about_z(angle: float) -> Array:
 
 
 def _planar_frames(
-    parents: Sequence[int], R0s: Sequence[Array], s0s: Sequence[Array], joints: Sequence[Joint]
+    parents: Sequence[int],
+    R0s: Sequence[Array],
+    s0s: Sequence[Array],
+    joints: Sequence[Joint],
+    held: Collection[int] = (),
 ) -> tuple[list[float], list[float]]:
     """By which angle to turn each body's frame about its z, and what to add to its coordinate.
 
     With R0 = Rz(b) Rx(a) Rz(d), a parent turned by b and an angle shifted by d plus the body's
     own turn leave Rx(a) alone; what slides as it turns is not shifted. Only one child can ask
-    its parent to turn; the one with most descendants does.
+    its parent to turn; the one with most descendants does. Those of compound joints are ``held``.
     """
     n = len(parents)
     weight = [1] * n
@@ -447,13 +494,14 @@ def _planar_frames(
     turn = [0.0] * n
     angles = [_zxz(R0, s0) for R0, s0 in zip(R0s, s0s, strict=True)]
     for i in range(n):
+        if i in held:
+            continue
         if i in heir:
             turn[i] = angles[heir[i]][0]
         elif not joints[i].screw.periodic:
             turn[i] = -angles[i][1]
     shifts = [
-        (d + b) * joint.screw.periodic
-        for (_, d), b, joint in zip(angles, turn, joints, strict=True)
+        (angles[i][1] + turn[i]) * (joints[i].screw.periodic and i not in held) for i in range(n)
     ]
     return turn, [float(np.arctan2(np.sin(x), np.cos(x))) if abs(x) > np.pi else x for x in shifts]
 

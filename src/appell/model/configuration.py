@@ -1,9 +1,9 @@
 """Configurations: where a robot is, and how it gets from one place to another.
 
-Most coordinates are numbers on a line, whose rates are the speeds. A free base's are not: its
-position and quaternion (x, y, z, w) are moved by six speeds in its own axes. What is special about
-such coordinates is the data of a :class:`Space`; joints that bring others (a spherical one has a
-quaternion, too) add theirs here.
+Most coordinates are numbers on a line, whose rates are the speeds. A free body's are not: its
+position and quaternion (x, y, z, w) are moved by six speeds in its own axes; so is the quaternion
+of a ball joint by three. What is special about such coordinates is the data of a :class:`Space`;
+joints that bring others add theirs here.
 
 The functions take arrays (..., nq) and (..., nv), whose leading axes broadcast, and compute in
 their dtype. A quaternion may have any length but zero: the rotation is that of the unit one, which
@@ -89,12 +89,34 @@ def difference(model: Model | SphericalModel, q1: Array, q2: Array) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
+def quaternions(model: Model) -> tuple[int, ...]:
+    """Where in q each quaternion begins."""
+    return tuple(i.stop - 4 for space, i, _ in _spaces(model) if space is not LINE)
+
+
+def with_unit_quaternions(q: Array, starts: Sequence[int]) -> Array:
+    """Coordinates (..., nq) with the quaternions that begin in these places of length one."""
+    if starts:
+        q = q.copy()
+    for k in starts:
+        q[..., k : k + 4] = _unit(q[..., k : k + 4])
+    return q
+
+
 def _spaces(model: Model | SphericalModel) -> list[tuple[Space, slice, slice]]:
     """The spaces that make up a robot's, with their places in q and v."""
-    if isinstance(model, Model) and model.free:
-        nq, nv = POSE.nq, POSE.nv
-        return [(POSE, slice(nq), slice(nv)), (LINE, slice(nq, None), slice(nv, None))]
-    return [(LINE, slice(None), slice(None))]
+    spaces: list[tuple[Space, slice, slice]] = []
+    i = j = 0  # where the next coordinates and speeds stand
+    for c in model.compounds if isinstance(model, Model) else ():
+        space, between = POSE if c.free else BALL, c.speed - j
+        if between:
+            spaces.append((LINE, slice(i, i + between), slice(j, j + between)))
+        i, j = i + between, c.speed
+        spaces.append((space, slice(i, i + space.nq), slice(j, j + space.nv)))
+        i, j = i + space.nq, j + space.nv
+    if j < model.nv or not spaces:
+        spaces.append((LINE, slice(i, None), slice(j, None)))
+    return spaces
 
 
 def _ranges(model: Model, half: Array) -> tuple[Array, Array]:
@@ -133,6 +155,23 @@ LINE = Space(
 # In space: the exponential map of rigid motions, with velocities in the body's axes
 
 
+def _turned_by(p: Array, w: Array) -> Array:
+    """The quaternion p after a turn w, a rotation vector in the turning axes."""
+    angle = _length(w)
+    half = np.where(angle > 0, np.sin(angle / 2) / angle, 0.5)
+    step = np.concatenate([half * w, np.cos(angle / 2)], axis=-1)
+    return _unit(_product(_unit(p), step))
+
+
+def _turn(p1: Array, p2: Array) -> Array:
+    """The shorter turn from one quaternion to another."""
+    step = _product(_unit(p1) * _BACK.astype(p1.dtype), _unit(p2))
+    step = np.where(step[..., 3:] < 0, -step, step)
+    sine, cosine = _length(step[..., :3]), step[..., 3:]
+    angle = 2 * np.arctan2(sine, cosine)
+    return np.where(sine > 0, angle / sine, 2) * step[..., :3]
+
+
 def _moved(q: Array, d: Array) -> Array:
     turn, v, w = _unit(q[..., 3:]), d[..., :3], d[..., 3:]
     angle = _length(w)
@@ -140,25 +179,25 @@ def _moved(q: Array, d: Array) -> Array:
     bend = np.where(angle > _SMALL, (angle - np.sin(angle)) / angle**3, 1 / 6)
     across = _cross(w, v)
     way = v + 2 * half * half * across + bend * _cross(w, across)
-    step = np.concatenate([half * w, np.cos(angle / 2)], axis=-1)
-    return np.concatenate([q[..., :3] + _turned(turn, way), _unit(_product(turn, step))], axis=-1)
+    return np.concatenate([q[..., :3] + _turned(turn, way), _turned_by(turn, w)], axis=-1)
 
 
 def _twist(q1: Array, q2: Array) -> Array:
     back = _unit(q1[..., 3:]) * _BACK.astype(q1.dtype)
-    step = _product(back, _unit(q2[..., 3:]))
-    step = np.where(step[..., 3:] < 0, -step, step)
-    sine, cosine = _length(step[..., :3]), step[..., 3:]
-    angle = 2 * np.arctan2(sine, cosine)
-    rate = np.where(sine > 0, angle / sine, 2)
-    w, r = rate * step[..., :3], _turned(back, q2[..., :3] - q1[..., :3])
-    bend = np.where(angle > _SMALL, (1 - rate * cosine / 2) / angle**2, 1 / 12)
+    w, r = _turn(q1[..., 3:], q2[..., 3:]), _turned(back, q2[..., :3] - q1[..., :3])
+    angle = _length(w)
+    half = angle / 2
+    bend = np.where(angle > _SMALL, (1 - half / np.tan(half)) / angle**2, 1 / 12)
     across = _cross(w, r)
     return np.concatenate([r - across / 2 + bend * _cross(w, across), w], axis=-1)
 
 
+def _any_turn(q: Array, rng: np.random.Generator) -> Array:
+    return _unit(rng.normal(size=(*q.shape[:-1], 4)))
+
+
 def _anywhere(q: Array, rng: np.random.Generator) -> Array:
-    return np.concatenate([q[..., :3], _unit(rng.normal(size=(*q.shape[:-1], 4)))], axis=-1)
+    return np.concatenate([q[..., :3], _any_turn(q, rng)], axis=-1)
 
 
 def _unit(quaternion: Array) -> Array:
@@ -168,9 +207,8 @@ def _unit(quaternion: Array) -> Array:
     return scaled / _length(scaled)
 
 
-def unit_quaternion(q: Array) -> Array:
-    """A free base's coordinates, and any after them, with its quaternion of length one."""
-    return np.concatenate([q[..., :3], _unit(q[..., 3:7]), q[..., 7:]], axis=-1)
+def _unit_pose(q: Array) -> Array:
+    return np.concatenate([q[..., :3], _unit(q[..., 3:])], axis=-1)
 
 
 def _product(p: Array, q: Array) -> Array:
@@ -203,10 +241,19 @@ POSE = Space(
     nq=7,
     nv=6,
     neutral=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
-    normalise=unit_quaternion,
+    normalise=_unit_pose,
     integrate=_moved,
     difference=_twist,
     random=_anywhere,
+)
+BALL = Space(
+    nq=4,
+    nv=3,
+    neutral=(0.0, 0.0, 0.0, 1.0),
+    normalise=_unit,
+    integrate=_turned_by,
+    difference=_turn,
+    random=_any_turn,
 )
 
 

@@ -14,9 +14,9 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 from appell.errors import InputError, ModelError
-from appell.maths.rotation import After, Rotation, about_z
+from appell.maths.rotation import After, Matrix, Rotation, about_z
 from appell.maths.scalar import Scalar, is_zero
-from appell.maths.vector import Symmetric, Vector, Z
+from appell.maths.vector import Symmetric, Tensor, Vector, Z
 from appell.model.inertia import Inertia
 
 BASE = -1
@@ -47,12 +47,13 @@ class Screw(NamedTuple):
 
 
 KINDS: dict[str, Screw] = {"revolute": Screw(1, 0), "prismatic": Screw(0, 1)}
+HELICAL = "helical"  # a screw of the pitch that its joint has
 
 
 @dataclass(frozen=True)
 class Joint:
     """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v). The ``kind`` is a
-    name in KINDS; ``screw`` is what it stands for."""
+    name in KINDS, or "helical", with its ``pitch`` in m/rad; ``screw`` is what it stands for."""
 
     name: str
     kind: str = "revolute"
@@ -64,13 +65,20 @@ class Joint:
     coulomb: Scalar = 0
     rotor: Scalar = 0
     gear: Scalar = 1
+    pitch: Scalar = 0
     screw: Screw = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            known = " or ".join(KINDS)
-            raise ModelError(f"joint '{self.name}': kind = {self.kind!r}; expected {known}.")
-        object.__setattr__(self, "screw", KINDS[self.kind])
+        known = {**KINDS, HELICAL: Screw(1, self.pitch)}
+        if self.kind not in known:
+            names = ", ".join(known)
+            raise ModelError(f"joint '{self.name}': kind = {self.kind!r}; expected one of {names}.")
+        if (self.kind == HELICAL) == (self.pitch == 0):
+            raise ModelError(
+                f"joint '{self.name}': kind = {self.kind!r} with pitch = {self.pitch} m/rad; a "
+                "helical joint has a pitch, and no other has."
+            )
+        object.__setattr__(self, "screw", known[self.kind])
         for what in ("viscous", "coulomb", "rotor", "speed", "effort"):
             if not getattr(self, what) >= 0:
                 raise ModelError(
@@ -153,6 +161,34 @@ class Frame:
     s: Vector
 
 
+# How the bodies of a compound joint stand on each other: z is the parent's x, and so on.
+CYCLE = Matrix(Tensor(Vector(0, 0, 1), Vector(1, 0, 0), Vector(0, 1, 0)))
+
+
+class Compound(NamedTuple):
+    """A joint whose coordinates end in a quaternion: a ball's four, or a free body's position and
+    quaternion. Its bodies are three turns, or three slides and three turns, of which all but the
+    last only carry: see :mod:`appell.equations.instant`."""
+
+    name: str
+    body: int  # the first of its bodies
+    speed: int  # and the first of its speeds
+    size: int  # how many of each: 3, or 6 of a free joint
+
+    @property
+    def free(self) -> bool:
+        return self.size == FREE
+
+    def behind(self, n: int) -> Compound:
+        """The same with so many bodies and speeds before it."""
+        return self._replace(body=self.body + n, speed=self.speed + n)
+
+    @property
+    def last(self) -> int:
+        """The body that it carries."""
+        return self.body + self.size - 1
+
+
 @dataclass(frozen=True)
 class Model:
     """A tree of bodies; a parent stands before its children. Coordinates and speeds are the
@@ -164,7 +200,7 @@ class Model:
     frames: tuple[Frame, ...]
     gravity: Vector = GRAVITY
     tip: str | None = None
-    free: bool = False  # whether the first six bodies are one free joint's: see equations.free
+    compounds: tuple[Compound, ...] = ()  # joints with quaternions, in the order of their speeds
     points: tuple[str, ...] = ()  # frames whose origins can touch a wall; all of them if none
     spread_out: bool = False  # whether states have been spread to the bodies' joints: see spread
 
@@ -175,23 +211,38 @@ class Model:
 
     @property
     def nq(self) -> int:
-        """How many coordinates: a free body has seven for its six speeds."""
-        return self.nv + self.free
+        """How many coordinates: a quaternion has four for its three speeds."""
+        return self.nv + len(self.compounds)
+
+    @property
+    def free(self) -> bool:
+        """Whether its root itself moves freely: then its six speeds are the first."""
+        return any(
+            c.free and c.speed == 0 and self.frames[0].body == c.last for c in self.compounds
+        )
 
     def place(self, k: int) -> int:
-        """Where in q the coordinate of joint k is; of a free body's turns, none is."""
-        return k + self.free if k >= FREE else k
+        """Where in q the coordinate of joint k is; of a compound joint's turns, none is."""
+        return k + sum(c.speed + c.size <= k for c in self.compounds)
 
-    @property
-    def links(self) -> tuple[Body, ...]:
-        """The bodies there are; a free one's first five only carry it."""
-        return self.bodies[FREE - 1 :] if self.free else self.bodies
+    @cached_property
+    def is_coordinate(self) -> tuple[bool, ...]:
+        """Of each joint, whether its speed is the rate of a coordinate of its own."""
+        turning = {k for c in self.compounds for k in range(c.speed, c.speed + c.size)}
+        return tuple(k not in turning for k in range(self.nv))
 
-    @property
-    def driven(self) -> tuple[Body, ...]:
-        """The bodies on joints of their own, which can have rotors and friction: all but a free
-        base."""
-        return self.bodies[FREE:] if self.free else self.bodies
+    @cached_property
+    def links(self) -> dict[int, Body]:
+        """The bodies there are, by number, without those of compound joints that only carry."""
+        carriers = {i for c in self.compounds for i in range(c.body, c.last)}
+        return {i: b for i, b in enumerate(self.bodies) if i not in carriers}
+
+    @cached_property
+    def driven(self) -> dict[int, Body]:
+        """The bodies on joints of their own, by number, which can have rotors and friction: all but
+        those of compound joints."""
+        compound = {c.last for c in self.compounds}
+        return {i: b for i, b in self.links.items() if i not in compound}
 
     @property
     def mimics(self) -> bool:
@@ -212,7 +263,7 @@ class Model:
     def body_by_body(self) -> bool:
         """Whether the i-th coordinate is the position of the i-th body's joint."""
         plain = all(b.coordinate == i and b.shift == 0 for i, b in enumerate(self.bodies))
-        return plain and not self.mimics and not self.free
+        return plain and not self.mimics and not self.compounds
 
     @cached_property
     def in_bodies(self) -> Model:

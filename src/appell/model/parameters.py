@@ -16,7 +16,7 @@ from appell.errors import InputError
 from appell.maths.rotation import After, Matrix, Rotation, as_matrix
 from appell.maths.vector import Symmetric, Tensor, Vector, point_inertia
 from appell.model.inertia import Inertia, check_inertia, snapped, with_sizes
-from appell.model.model import BASE, Body, Joint, Model
+from appell.model.model import BASE, CYCLE, Body, Joint, Model
 
 Array = npt.NDArray[np.float64]
 
@@ -30,8 +30,8 @@ def inertial_parameters(model: Model, *, friction: bool = False, rotors: bool = 
     """m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz of each body about its link frame's origin; then, a
     joint each, the rotors' inertias felt there (of a robot without rotors, only if ``rotors``);
     with ``friction`` the viscous and then the Coulomb coefficients."""
-    numbers = [x for body in model.links for x in link_inertia(model, body).parameters]
-    joints = [body.joint for body in model.driven]
+    numbers = [x for body in model.links.values() for x in link_inertia(model, body).parameters]
+    joints = [body.joint for body in model.driven.values()]
     if _reflected(model, rotors):
         numbers += [joint.reflected for joint in joints]
     if friction:
@@ -44,9 +44,9 @@ def parameter_names(
 ) -> tuple[str, ...]:
     """What each of the inertial parameters is: "link2.Izz", "joint2.viscous"; short, the links
     and joints by their numbers: "Izz2", "fv2"."""
-    first = len(model.links) - len(model.driven)  # a free base is a link, and on no joint
-    links = [(b.name, str(k)) for k, b in enumerate(model.links, start=1)]
-    joints = [(b.joint.name, str(k)) for k, b in enumerate(model.driven, start=1 + first)]
+    links = [(b.name, str(k)) for k, b in enumerate(model.links.values(), start=1)]
+    number = dict(links)  # of a joint, that of the link it carries
+    joints = [(b.joint.name, number[b.name]) for b in model.driven.values()]
     kinds = {"rotor": "Ia"} if _reflected(model, rotors) else {}
     kinds |= {"viscous": "fv", "coulomb": "fc"} if friction else {}
     return (
@@ -73,13 +73,13 @@ def with_parameters(
             + f"; expected {expected} finite numbers, as parameter_names lists them."
         )
     count = 10 * len(model.links)
-    links = [body.name for body in model.links]
+    links = [body.name for body in model.links.values()]
     inertias = dict(zip(links, numbers[:count].reshape(-1, 10).tolist(), strict=True))
     drives = numbers[count:].reshape(-1, len(model.driven)).T.tolist()
     kinds = [*_reflected(model, rotors), *(("viscous", "coulomb") if friction else ())]
     changed = {
         body.joint.name: _drive(body.joint, dict(zip(kinds, row, strict=True)))
-        for body, row in zip(model.driven, drives, strict=True)
+        for body, row in zip(model.driven.values(), drives, strict=True)
     }
     bodies = []
     for body in model.bodies:
@@ -139,7 +139,7 @@ def values(model: Model, group: str) -> Array:
     (n, 6), geometry (n, 12) as the rows of [R | s] from the parent link at q = 0, gravity (3,)."""
     if group == "gravity":
         return np.array(model.gravity, dtype=float)
-    inertias = [link_inertia(model, body) for body in model.links]
+    inertias = [link_inertia(model, body) for body in model.links.values()]
     if group == "mass":
         return np.array([i.mass for i in inertias], dtype=float)
     if group == "com":
@@ -147,18 +147,18 @@ def values(model: Model, group: str) -> Array:
     if group == "inertia":
         about_com = (i.tensor - point_inertia(i.com) * i.mass for i in inertias)
         return np.array([*map(tuple, about_com)], dtype=float)
-    return np.array([_geometry(model, body) for body in model.links], dtype=float)
+    return np.array([_geometry(model, i) for i in model.links], dtype=float)
 
 
 def with_values(model: Model, given: dict[str, Any]) -> Model:
     """The model with these numbers, scalars of any kind, in the place of its own."""
-    bodies = list(model.bodies[: len(model.bodies) - len(model.links)])
-    for i, body in enumerate(model.links):
+    bodies = list(model.bodies)
+    for k, (i, body) in enumerate(model.links.items()):
+        first = _first(model, i)
         if given.keys() & {"mass", "com", "inertia"}:
-            body = replace(body, inertia=_inertia(model, body, i, given))
-        if "geometry" in given and not (model.free and i == 0):
-            body = _placed(model, body, given["geometry"][i])
-        bodies.append(body)
+            bodies[i] = replace(bodies[i], inertia=_inertia(model, body, k, given))
+        if "geometry" in given and not (model.free and k == 0):
+            bodies[first] = _placed(model, bodies[first], body.name, given["geometry"][k])
     gravity = Vector(*given["gravity"]) if "gravity" in given else model.gravity
     return replace(model, bodies=tuple(bodies), gravity=gravity)
 
@@ -175,25 +175,34 @@ def _inertia(model: Model, body: Body, i: int, given: dict[str, Any]) -> Inertia
     return Inertia.about_com(mass, com, tensor).moved(link.R, link.s)
 
 
-def _geometry(model: Model, body: Body) -> list[Any]:
+def _geometry(model: Model, i: int) -> list[Any]:
     """[R | s] of the body's link in its parent's at q = 0; a free base hangs nowhere."""
-    if model.free and body is model.links[0]:
+    body, first = model.bodies[i], model.bodies[_first(model, i)]
+    if model.free and first is model.bodies[0]:
         return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]
-    link, above = model.frame(body.name), _above(model, body)
-    R, s = body.rotation(body.shift), body.offset(body.shift)
+    link, above = model.frame(body.name), _above(model, first)
+    R, s = first.rotation(body.shift), first.offset(body.shift)
+    if first is not body:
+        R = After(R, CYCLE.T)
     turned = as_matrix(After(above[0].T, After(R, link.R)))
     place = above[0].T @ (s + R @ link.s - above[1])
     return [x for row, p in zip(turned.rows, place, strict=True) for x in (*row, p)]
 
 
-def _placed(model: Model, body: Body, numbers: Sequence[Any]) -> Body:
-    """The body hung where [R | s] says."""
-    link, above = model.frame(body.name), _above(model, body)
+def _placed(model: Model, body: Body, name: str, numbers: Sequence[Any]) -> Body:
+    """The first body of the joint that carries a link, hung where [R | s] says."""
+    link, above = model.frame(name), _above(model, body)
     rows = [numbers[0:3], numbers[4:7], numbers[8:11]]
     R = Matrix(Tensor(*(Vector(*row) for row in rows)))
     R0 = as_matrix(After(above[0], After(R, link.R.T)))
     s = above[1] + above[0] @ Vector(numbers[3], numbers[7], numbers[11])
-    return replace(body, R0=R0, s0=s - R0 @ link.s, shift=0)
+    turned = R0 if body.name == name else as_matrix(After(R0, CYCLE))
+    return replace(body, R0=turned, s0=s - R0 @ link.s, shift=0)
+
+
+def _first(model: Model, i: int) -> int:
+    """The first of the bodies of the joint that carries body i: of a compound joint, its own."""
+    return next((c.body for c in model.compounds if c.last == i), i)
 
 
 def _above(model: Model, body: Body) -> tuple[Rotation, Vector]:

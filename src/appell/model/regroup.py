@@ -26,10 +26,14 @@ from appell.model.model import BASE, Body, Model
 def regrouped(model: Model) -> Model:
     """A model with the same inverse and forward dynamics and the most zeros."""
     inertias = [with_sizes(body.inertia) for body in model.bodies]
+    turning = {c.body: c for c in model.compounds}
     for i, body in reversed(list(enumerate(model.bodies))):
         # What was summed here counts anew: sizes that went along a chain would grow at every turn.
         inertias[i] = with_sizes(rounded(inertias[i]))
         idle = _indifferent(body, inertias[i])
+        if i in turning and body.parent != BASE:  # of a ball only the centre stays where it is
+            mass = 0 if turning[i].free else inertias[i].mass
+            idle = Inertia(mass, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
         inertias[i] = inertias[i] - idle
         if body.parent != BASE:
             inertias[body.parent] = inertias[body.parent] + idle.moved(body.R0, body.s0)

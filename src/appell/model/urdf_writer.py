@@ -24,7 +24,7 @@ from appell.errors import InputError, ModelError
 from appell.maths.vector import Vector, Z
 from appell.model.build import as_array
 from appell.model.inertia import Inertia
-from appell.model.model import BASE, FREE, GRAVITY, Body, Frame, Joint, Model
+from appell.model.model import BASE, GRAVITY, Body, Frame, Joint, Model
 from appell.model.parameters import link_inertia
 from appell.model.urdf import TYPES, UNLIMITED
 
@@ -59,7 +59,7 @@ def write_urdf(model: Model, path: str | os.PathLike[str]) -> Path:
 def urdf_text(model: Model) -> str:
     """The file's text, every number to its last digit."""
     robot = etree.Element("robot", name=model.name)
-    bodies = model.bodies[FREE:] if model.free else model.bodies
+    bodies = model.driven.values()
     root = model.frames[0]
     for frame in model.frames:
         _link(robot, frame.name, _inertia_of(model, frame))
@@ -109,7 +109,7 @@ def _extension(model: Model, robot: Any) -> None:
     if model.free:
         said["base"] = "free"
     if _reordered(model):
-        own = model.joints[FREE:] if model.free else model.joints
+        own = (x for x, plain in zip(model.joints, model.is_coordinate, strict=True) if plain)
         said["order"] = ",".join(joint.name for joint in own)
     above = {element.get("link") for element in robot.iter("parent")}
     ends = {frame.name for frame in model.frames} - above
@@ -132,7 +132,7 @@ def _reordered(model: Model) -> bool:
 
 def _inertia_of(model: Model, frame: Frame) -> Inertia | None:
     """That of the body named after the link, in the link's frame."""
-    for body in model.links:
+    for body in model.links.values():
         if body.name == frame.name:
             return link_inertia(model, body)
     return None

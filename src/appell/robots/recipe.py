@@ -44,6 +44,11 @@ def recipe_for(
         inputs = system.quantities[plain].inputs
         quantity = plain
         wrt = (*(x for x, (axis, *_) in inputs.items() if system.size(str(axis))), *wrt)
+    if len(set(wrt)) < len(wrt):
+        raise InputError(
+            f"wrt={wrt}: second derivatives are not compiled; give each input once, and difference "
+            "the result, or differentiate robot.equation(...) on CasADi's symbols."
+        )
     asked = quantity_of(system, quantity)
     system.refuse(quantity)
     if asked.frame:

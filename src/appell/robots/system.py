@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from appell.equations import instant
 from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity
 from appell.errors import InputError
 from appell.model.model import Model
@@ -69,8 +70,16 @@ class Tree:
 
     model: Model
 
-    quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
-    tangent: ClassVar[None] = None
+    @property
+    def quantities(self) -> Mapping[str, Quantity]:
+        if len(self.model.compounds) == self.model.free:
+            return QUANTITIES
+        # Equations of derivatives know of the quaternion of a free root only.
+        return {x: y for x, y in QUANTITIES.items() if not x.endswith("_derivatives")}
+
+    @property
+    def tangent(self) -> Callable[..., Any] | None:
+        return instant.tangent if self.model.compounds else None
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.maths.tableau import Tableau
+from appell.model.configuration import with_unit_quaternions
 from appell.robots.dynamics import Array
 from appell.simulation.contacts.bounds import deepest
 from appell.simulation.contacts.contact import Contacts, ContactState
@@ -23,7 +24,7 @@ from appell.simulation.contacts.settle import TOUCH, least_change, settle
 from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
 from appell.simulation.mechanics import Mechanics, Turn
 from appell.simulation.path import Piece
-from appell.simulation.run import Run, joined, normalised
+from appell.simulation.run import Run, joined
 from appell.simulation.stepper import Failed, ImplicitStepper, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque
 
@@ -277,8 +278,8 @@ class Flight:
         """Move on to the end of a piece."""
         y = piece.y[-1] if piece.end == piece.full else piece(piece.end)
         self.t, (self.q, self.v) = piece.end, self._state(y)
-        if self.mechanics.free:
-            q = normalised(self.q, self.mechanics.joints)
+        if self.mechanics.quaternions:
+            q = with_unit_quaternions(self.q, self.mechanics.quaternions)
             away = float(np.linalg.norm(self.q - q))  # how far its length is from one
             self.q, self.residuals["quaternion"] = q, max(self.residuals["quaternion"], away)
         self.q = self.mechanics.restored(self.q)
@@ -410,6 +411,7 @@ class Flight:
             pieces=self.pieces,
             settings=settings,
             formulation=mechanics.formulation,
+            quaternions=mechanics.quaternions,
             speeds=speeds if closed else None,
             independent=tuple(mechanics.shown.tolist()) if closed else None,
             opening=mechanics.opening(q),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.errors import InputError
+from appell.model.configuration import quaternions
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.independent_speeds import freedom_at
 from appell.robots.closed.near_singular import POOR, Look, first_singular, look
@@ -75,7 +76,7 @@ class Mechanics:
 
     def _describe(self, model: Any) -> None:
         """What is known of the speeds of all joints."""
-        self.free: bool = model.free  # whether q begins with a free base's position and quaternion
+        self.quaternions = quaternions(model)
         self.angles = [i for i, joint in enumerate(model.joints) if joint.screw.angle]
         self.friction = joint_friction(model)  # viscous, and dry
 
@@ -328,7 +329,7 @@ class SphericalMechanics(Mechanics):
         super().__init__(robot, formulation)
 
     def _describe(self, model: Any) -> None:
-        self.free, self.angles = False, list(range(self.joints))
+        self.quaternions, self.angles = (), list(range(self.joints))
         self.friction = np.zeros(self.joints), np.zeros(self.joints)
 
     def begin(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError, quoted, reading
-from appell.model.configuration import unit_quaternion
+from appell.model.configuration import with_unit_quaternions
 from appell.model.units import Units, units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
@@ -51,6 +51,7 @@ class Run:
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
     formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
     kinds: Any = field(default=(), repr=False)  # of the joints, where the run is from a file
+    quaternions: tuple[int, ...] = ()  # where in q each of them begins
 
     # Of a closed robot
     speeds: Array | None = None  # (N, joints) of all joints of the tree
@@ -94,7 +95,7 @@ class Run:
         else:
             y = evaluate(self.pieces, t).reshape(t.size, len(end))
             y[t == self.t[-1]] = end
-        return normalised(y[:, :nq], speeds.shape[1]), y[:, nq:]
+        return with_unit_quaternions(y[:, :nq], self.quaternions), y[:, nq:]
 
     @property
     def _speeds(self) -> Array:
@@ -160,6 +161,7 @@ class Run:
             "stopped": self.stopped,
             "formulation": self.formulation,
             "kinds": self.robot.joint_kinds if self.robot else self.kinds,
+            "quaternions": self.quaternions,
             "independent": self.independent,
             "choices": list(self.choices),
         }
@@ -226,6 +228,10 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         independent = facts.get("independent")  # older files have none, and no choices
         _refuse_shapes(data, len(facts["contacts"]), independent)
         times, nodes = data.pop("times"), data.pop("nodes")
+        nq, nv = (data[x].shape[1] for x in ("q", "speeds" if "speeds" in data else "v"))
+        turns = tuple(map(int, facts.get("quaternions", [3] * (nq - nv))))  # older ones: a base's
+        if len(turns) != nq - nv or not all(0 <= k <= nq - 4 for k in turns):
+            raise ValueError(f"quaternions at {turns} of {nq} coordinates and {nv} speeds")
         return Run(
             **data,
             impacts=[impact_from_json(x) for x in facts["impacts"]],
@@ -234,6 +240,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             stopped=None if facts["stopped"] is None else str(facts["stopped"]),
             formulation=facts.get("formulation"),  # older files have none
             kinds=tuple(str(kind) for kind in facts.get("kinds", ())),
+            quaternions=turns,
             independent=None if independent is None else tuple(map(int, independent)),
             choices=[(float(t), tuple(map(str, x))) for t, x in facts.get("choices", ())],
             pieces=[
@@ -308,8 +315,3 @@ def joined(before: Run, after: Run) -> Run:
         pieces=[*before.pieces, *after.pieces],
         choices=[*before.choices, *after.choices[1:]],
     )
-
-
-def normalised(q: Array, nv: int) -> Array:
-    """Coordinates with the quaternion of length one, where there is one."""
-    return q if q.shape[-1] == nv else unit_quaternion(q)

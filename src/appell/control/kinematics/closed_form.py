@@ -97,7 +97,7 @@ def _examined(model: Model, frame: str | None) -> Fitted | str:
     screws = [body.joint.screw for body in bodies]
     kinds = "".join("R" if s.periodic else "H" if s.angle else "P" for s in screws)
     own = len({b.coordinate for b in bodies}) == 6 and all(b.ratio == 1 for b in bodies)
-    if len(path) != 6 or not own or model.free:
+    if len(path) != 6 or not own or model.compounds:
         return "its frame is not carried by six joints of their own"
     if kinds not in ("RRRRRR", "RRPRRR"):
         return f"its joints are {kinds}, not RRRRRR or RRPRRR"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.model import configuration
-from appell.model.model import BASE, FREE
+from appell.model.model import BASE
 from appell.robots.closed.assemble import Assembly
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Dynamics
@@ -110,9 +110,9 @@ def read(
     joints = robot.model.joints if isinstance(robot, Robot) else ()
     low, high = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
     if limited and joints:
-        first = FREE * robot.model.free
-        own = [robot.model.place(k) for k in range(first, len(joints))]
-        low[own], high[own] = np.array([(x.lower, x.upper) for x in joints[first:]]).T
+        for k, joint in enumerate(joints):
+            if robot.model.is_coordinate[k]:
+                low[robot.model.place(k)], high[robot.model.place(k)] = joint.lower, joint.upper
     if start is None:
         middle = [_middle(joint.lower, joint.upper) for joint in joints]
         start = middle if is_tree(robot) else robot.neutral()

@@ -45,8 +45,9 @@ class _Reach:
 
 def conditions(model: Model, *, friction: bool = False, rotors: bool = False) -> Array | None:
     """A matrix whose null space holds the changes of parameters that no joint feels; its columns
-    are those of the regressor. None where joints mimic others: the rules do not cover them."""
-    if model.mimics:
+    are those of the regressor. None where joints mimic others or are balls or free, but for the
+    base: the rules do not cover them."""
+    if model.mimics or len(model.compounds) > model.free:
         return None
     links, first = len(model.links), len(model.bodies) - len(model.links)
     behind = _composites(model, first)

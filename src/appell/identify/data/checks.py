@@ -86,7 +86,7 @@ def refuse_constant(
 
 def refuse_implausible(robot: Any, given: Signals) -> None:
     """Refuse degrees for radians, swapped columns, opposite signs, other units of torque."""
-    if not is_tree(robot) or robot.model.free or robot.model.mimics:
+    if not is_tree(robot) or robot.model.compounds or robot.model.mimics:
         return
     try:
         refuse_degrees(robot, given.q, "fit")

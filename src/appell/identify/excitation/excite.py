@@ -257,7 +257,7 @@ _HARMONICS = 1000  # at most: matrices grow with their square
 def _refuse(robot: Any, harmonics: Any, kind: Any, criterion: Any) -> None:
     if not isinstance(robot, Robot):
         raise InputError(f"excite({robot!r}): expected a Robot; appell.load gives one.")
-    if robot.model.free or robot.nv != robot.model.nv:
+    if robot.model.compounds or robot.nv != robot.model.nv:
         raise InputError(
             f"excite: '{robot.name}' has a free base or loops; excitations are for robots on a "
             "fixed base whose joints are all driven."

@@ -12,7 +12,6 @@ import numpy as np
 from appell.errors import InputError
 from appell.model import configuration
 from appell.model.configuration import Random, drawing
-from appell.model.model import FREE
 from appell.robots.closed import along_loops
 from appell.robots.closed.assemble import Assembly
 from appell.robots.closed.closed_system import Closed
@@ -87,8 +86,10 @@ class ClosedRobot(Robot):
     def coordinates(self, joints: Sequence[str] | None = None) -> list[int]:
         """Where joints stand in q; the actuated ones without names."""
         places = self.joints_named("joints", self.actuated if joints is None else joints)
-        if self.model.free and any(k < FREE for k in places):
-            raise InputError(f"'{self.name}': a speed of the free base is no coordinate's rate.")
+        if not all(self.model.is_coordinate[k] for k in places):
+            raise InputError(
+                f"'{self.name}': a speed of a free body or a ball is no coordinate's rate."
+            )
         return [self.model.place(k) for k in places]
 
     def joints_named(self, what: str, names: Sequence[str]) -> list[int]:

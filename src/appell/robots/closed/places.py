@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from appell.equations.free import orientation
+from appell.equations.instant import placed as at_this_instant
+from appell.equations.instant import positions
 from appell.equations.kinematics import ORIGIN, Pose, then
 from appell.errors import InputError, ModelError
 from appell.maths.rotation import AboutZ, After, Rotation
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, Z, cross
 from appell.model.build import as_array, as_rotation, as_vector, frame_along, from_rpy
-from appell.model.model import BASE, FREE, Frame, Model
+from appell.model.model import BASE, Frame, Model
 
 WORLD = "world"
 
@@ -88,17 +89,15 @@ class Way:
         before = _ancestors(model, start)
         path = [i for i in _ancestors(model, place.body) if i not in before]
         self.model, self.place = model, place
-        self.flies = model.free and start == BASE and place.body != BASE
-        self.first = Pose(orientation(q), Vector(*q[:3])) if self.flies else ORIGIN
-        joints = model.spread([*[0] * FREE, *q[FREE + 1 :]] if model.free else q, shifted=True)
+        bodies = at_this_instant(model, q).bodies if model.compounds else model.bodies
+        joints = model.spread(positions(model, q), shifted=True)
         self.steps: list[tuple[int, Rotation, Vector]] = [
-            (i, model.bodies[i].rotation(joints[i]), model.bodies[i].offset(joints[i]))
-            for i in (path[FREE:] if self.flies else path)
+            (i, bodies[i].rotation(joints[i]), bodies[i].offset(joints[i])) for i in path
         ]
 
     def pose(self) -> Pose:
         """Of the place, in the axes of the body where the way begins."""
-        pose = self.first
+        pose = ORIGIN
         for _, R, s in self.steps:
             pose = then(pose, R, s)
         return then(pose, self.place.R, self.place.s)
@@ -106,8 +105,7 @@ class Way:
     def twist(self, v: Sequence[Scalar]) -> tuple[Vector, Vector]:
         """The place's velocity and angular velocity, in its own axes."""
         rates = self.model.spread(v)
-        linear = Vector(*v[:3]) if self.flies else ZERO
-        turning = Vector(*v[3:FREE]) if self.flies else ZERO
+        linear = turning = ZERO
         for i, R, s in self.steps:
             body = self.model.bodies[i]
             linear = R.T @ (linear + cross(turning, s)) + Z * (body.sigma * rates[i])

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
-from appell.equations.free import coordinate_rates
+from appell.equations.instant import coordinate_rates
 from appell.equations.linear import Columns, dot, solve
 from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar, sign, sqrt

@@ -22,9 +22,9 @@ from appell.compile.make import kernel_of
 from appell.compile.record import Recorded, as_sx
 from appell.compile.tape import Foreign, Tape
 from appell.equations.coordinates import in_joints
-from appell.equations.free import coordinate_rates, orientation
+from appell.equations.instant import coordinate_rates
 from appell.equations.kinematics import poses
-from appell.equations.spherical.spherical_quantities import orientation as orientation_of
+from appell.equations.spherical.spherical_quantities import orientation
 from appell.errors import InputError
 from appell.maths.rotation import AboutZ
 from appell.maths.scalar import Scalar
@@ -220,12 +220,8 @@ def positions(
 ) -> list[Vector]:
     """Where the points are in the world, over any scalar."""
     if isinstance(model, SphericalModel):
-        return [orientation_of(model, q, model.frames[p.body + 1]) @ p.s for p in points]
-    found = in_joints(_places, model, {"q": q}, (points,))
-    if not model.free:
-        return found
-    R, origin = orientation(q), Vector(*q[:3])
-    return [origin + R @ s for s in found]
+        return [orientation(model, q, model.frames[p.body + 1]) @ p.s for p in points]
+    return in_joints(_places, model, {"q": q}, (points,))
 
 
 def _places(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[Vector]:

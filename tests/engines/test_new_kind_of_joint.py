@@ -1,5 +1,5 @@
-"""A new kind of joint is one entry in a table: a helical joint, and robots with it move as
-Pinocchio's JointModelHelicalUnaligned says."""
+"""A new kind of joint is one entry in a table: a thread of a given pitch, and robots with it move
+as Pinocchio's JointModelHelicalUnaligned says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOSE = 1e-10  # rounding, as in test_random_robots; derivatives of acceleration
 JOINTS = {
     "revolute": pinocchio.JointModelRevoluteUnaligned,
     "prismatic": pinocchio.JointModelPrismaticUnaligned,
-    "helical": lambda axis: pinocchio.JointModelHelicalUnaligned(axis, PITCH),
+    "thread": lambda axis: pinocchio.JointModelHelicalUnaligned(axis, PITCH),
 }
 NAMES = {
     "inverse_dynamics_derivatives": ("dtau_dq", "dtau_dv", "dtau_da"),
@@ -36,7 +36,7 @@ NAMES = {
 
 @pytest.fixture(autouse=True)
 def helical(monkeypatch):
-    monkeypatch.setitem(KINDS, "helical", Screw(rho=1, sigma=PITCH))
+    monkeypatch.setitem(KINDS, "thread", Screw(rho=1, sigma=PITCH))
 
 
 def described(n, seed, branching=0.3):
@@ -49,7 +49,7 @@ def described(n, seed, branching=0.3):
 
 def as_screw(hinge):
     turns = hinge.joint is not None and hinge.joint.kind == "revolute"
-    return replace(hinge, joint=replace(hinge.joint, kind="helical")) if turns else hinge
+    return replace(hinge, joint=replace(hinge.joint, kind="thread")) if turns else hinge
 
 
 def in_pinocchio(links, hinges):
@@ -103,8 +103,8 @@ def test_every_quantity_by_every_formulation_is_pinocchios(seed):
 def test_its_kernels_obey_the_laws_of_physics(base):
     links, hinges = described(4, seed=1)
     links["base"] = random_inertia(np.random.default_rng(0))
-    robot = appell.Robot(assemble("helical", links, hinges, base=base))
-    assert any(joint.kind == "helical" for joint in robot.model.joints)
+    robot = appell.Robot(assemble("thread", links, hinges, base=base))
+    assert any(joint.kind == "thread" for joint in robot.model.joints)
     for law in robot.selfcheck(states=20):
         assert law.passed, law
 
@@ -117,8 +117,8 @@ def test_a_joint_may_follow_a_screw_and_a_screw_a_joint():
         hinges[k] = replace(hinges[k], mimic=Mimic(leader.name, ratio, 0.1))
     robot = appell.Robot(assemble("followed", links, hinges))
     kinds = [robot.model.bodies[k].joint.kind for k in range(3)]
-    assert "helical" in kinds
-    assert set(kinds) != {"helical"}
+    assert "thread" in kinds
+    assert set(kinds) != {"thread"}
     for law in robot.selfcheck(states=20):
         assert law.passed, law
 
@@ -147,7 +147,7 @@ def test_another_pitch_is_another_kernel(monkeypatch):
     screw = as_screw(hinges[0])
     mass = []
     for pitch in (0.1, 0.2):
-        monkeypatch.setitem(KINDS, "helical", Screw(1, pitch))
+        monkeypatch.setitem(KINDS, "thread", Screw(1, pitch))
         hinge = replace(screw, joint=replace(screw.joint))
         robot = appell.Robot(assemble("screw", links, [hinge, *hinges[1:]]))
         mass.append(float(robot.mass_matrix([0.0])[0, 0]))
@@ -164,6 +164,6 @@ def test_the_rules_for_base_parameters_count_as_the_regressor_does():
 
 def test_what_a_file_cannot_say_is_refused(tmp_path):
     links, hinges = described(2, seed=0)
-    robot = appell.Robot(assemble("helical", links, [as_screw(h) for h in hinges]))
-    with pytest.raises(appell.ModelError, match="is helical, which a URDF file cannot say"):
+    robot = appell.Robot(assemble("thread", links, [as_screw(h) for h in hinges]))
+    with pytest.raises(appell.ModelError, match="is thread, which a URDF file cannot say"):
         robot.to_urdf(tmp_path / "screw.urdf")
