@@ -15,6 +15,8 @@ _imported = time()  # source that is changed later is not what this process runs
 
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
+    "Builder": "appell.robots.builder",
+    "Frame": "appell.model.place",
     "Robot": "appell.robots.robot",
     "SphericalRobot": "appell.robots.spherical.spherical_robot",
     "close": "appell.robots.closed.close",
@@ -24,8 +26,12 @@ _HOMES = {
     "AppellError": "appell.errors",
     "InputError": "appell.errors",
     "ModelError": "appell.errors",
+    "PhysicalWarning": "appell.errors",
+    "UrdfWarning": "appell.errors",
 }
 
+_CALLED = {"Frame": "frame_on"}  # public names that stand for another
+_ELSEWHERE = {"inertia": "appell.model.solids"}  # modules of the same kind
 _MODULES = (
     "control",
     "export",
@@ -39,15 +45,24 @@ _MODULES = (
 )
 
 __all__ = [
-    "AppellError", "InputError", "ModelError", "Robot", "SphericalRobot", "close", "control",
-    "export", "identify", "load", "papers", "rig", "robots", "set_threads", "simulate",
-    "simulation", "study", "walls",
+    "AppellError", "Builder", "Frame", "InputError", "ModelError", "PhysicalWarning", "Robot",
+    "SphericalRobot", "UrdfWarning", "close", "control", "export", "identify", "inertia", "load",
+    "papers", "rig", "robots", "set_threads", "simulate", "simulation", "study", "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from appell import control, export, identify, papers, rig, robots, simulation, study, walls
     from appell.compile.threads import set_threads
-    from appell.errors import AppellError, InputError, ModelError
+    from appell.errors import (
+        AppellError,
+        InputError,
+        ModelError,
+        PhysicalWarning,
+        UrdfWarning,
+    )
+    from appell.model import solids as inertia
+    from appell.model.place import frame_on as Frame  # noqa: N812
+    from appell.robots.builder import Builder
     from appell.robots.closed.close import close
     from appell.robots.registry import load
     from appell.robots.robot import Robot
@@ -56,14 +71,14 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"appell.{name}")
+    if name in _MODULES or name in _ELSEWHERE:
+        return import_module(_ELSEWHERE.get(name, f"appell.{name}"))
     if name not in _HOMES:
         raise AttributeError(f"module 'appell' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOMES[name]), _CALLED.get(name, name))
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_MODULES])
+    return sorted([*globals(), *_HOMES, *_MODULES, *_ELSEWHERE])

@@ -69,6 +69,14 @@ class InputError(AppellError, ValueError):
     """An argument of the wrong shape, kind or name."""
 
 
+class PhysicalWarning(UserWarning):
+    """A robot has inertias that no body can have."""
+
+
+class UrdfWarning(UserWarning):
+    """A URDF file is read with a repair, or holds what other programs do not read."""
+
+
 @contextmanager
 def reading(path: str | os.PathLike[str], expected: str = "") -> Iterator[None]:
     """What the system says against reading a file, as an InputError; ``expected`` is what the file

@@ -191,15 +191,6 @@ def test_a_fixed_joint_mimics_nothing(write):
 
 
 MIMIC_MISTAKES = {
-    "cycle": (
-        ['<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j0"/>', ""],
-        "robot.urdf:5: joint 'j2': 'j0' mimics 'j1' mimics 'j2' mimics 'j0', so none of them leads",
-    ),
-    "itself": (['<mimic joint="j0"/>', ""], "robot.urdf:3: joint 'j0': 'j0' mimics 'j0'"),
-    "unknown leader": (
-        ["", '<mimic joint="j9"/>'],
-        "robot.urdf:4: joint 'j1': <mimic> names joint 'j9', which is not there; the file has j0",
-    ),
     "not a number": (
         ["", '<mimic joint="j0" multiplier="two"/>'],
         "robot.urdf:4: joint 'j1': <mimic multiplier=\"two\">: expected a finite number",
@@ -215,10 +206,49 @@ def test_a_mistaken_mimic_is_refused(write, mimics, says):
     assert says in str(refused.value)
 
 
-def test_a_mimic_of_a_fixed_joint_is_refused(write):
+# What mimics what, the joints that are independent then, and what the warning says.
+BROKEN_MIMICS = {
+    "ring": (
+        ['<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j0"/>', ""],
+        ["j0", "j1", "j2", "j3"],
+        "line 5: joint 'j0' mimics 'j1' mimics 'j2' mimics 'j0'; all of them are independent",
+    ),
+    "itself": (['<mimic joint="j0"/>', ""], ["j0", "j1"], "line 3: joint 'j0' mimics 'j0'; all"),
+    "a follower of a ring": (
+        ['<mimic joint="j1" multiplier="3"/>', '<mimic joint="j2"/>', '<mimic joint="j1"/>'],
+        ["j1", "j2"],
+        "line 5: joint 'j1' mimics 'j2' mimics 'j1'; all",
+    ),
+    "unknown leader": (
+        ["", '<mimic joint="j9"/>'],
+        ["j0", "j1"],
+        "line 4: joint 'j1' mimics 'j9', which is not there; 'j1' is independent",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("mimics", "independent", "says"), BROKEN_MIMICS.values(), ids=BROKEN_MIMICS
+)
+def test_a_mimic_that_cannot_be_followed_leaves_its_joint_independent(
+    write, mimics, independent, says
+):
+    with pytest.warns(appell.UrdfWarning) as told:
+        model = read_urdf(write(mimicking(*mimics)))
+    assert [joint.name for joint in model.joints] == independent
+    (warning,) = told
+    assert says in str(warning.message)
+
+
+def test_a_mimic_of_a_fixed_joint_leaves_its_joint_independent(write):
     text = mimicking("", '<mimic joint="j0"/>').replace("prismatic", "fixed", 1)
-    with pytest.raises(ModelError, match=r"urdf:4: joint 'j1': joint 'j0' is fixed; name a moving"):
-        read_urdf(write(text))
+    with pytest.warns(appell.UrdfWarning, match="mimics 'j0', which is fixed; 'j1' is independent"):
+        assert [joint.name for joint in read_urdf(write(text)).joints] == ["j1"]
+
+
+def test_mimics_are_independent_on_request(write):
+    path = write(mimicking("", '<mimic joint="j0"/>'))
+    assert [joint.name for joint in read_urdf(path, mimic=False).joints] == ["j0", "j1"]
 
 
 # What is changed in ARM, the line where that shows, and what the error says.
@@ -230,7 +260,6 @@ MISTAKES = {
     "two inertials": ("</link>", "<inertial/></link>", 9, "again, first on line 4; keep one"),
     "no mass": ('<mass value="2"/>', "", 4, "link 'upper': <inertial> has no <mass>; add one"),
     "no value": (' value="2"', "", 6, "link 'upper': <mass> has no value; write"),
-    "no inertia": ("<inertia ", "<tensor ", 4, "link 'upper': <inertial> has no <inertia>"),
     "five moments": ('iyz="-0.003"', "", 7, "link 'upper': <inertia> has no iyz"),
     "word": ('value="2"', 'value="2kg"', 6, '<mass value="2kg">: expected a finite number'),
     "nan": ('ixx="0.02"', 'ixx="nan"', 7, '<inertia ixx="nan">: expected a finite number'),
@@ -244,8 +273,13 @@ MISTAKES = {
     "negative moment": ('ixx="0.02"', 'ixx="-0.02"', 3, "a principal moment is negative"),
     "no type": (' type="revolute"', "", 10, "joint 'shoulder': <joint> has no type"),
     "unknown type": ('"revolute"', '"hinge"', 10, "type 'hinge' is unknown; expected one of"),
-    "floating": ('"revolute"', '"floating"', 10, "'floating' is not supported yet"),
-    "planar": ('"revolute"', '"planar"', 10, "'planar' is not supported yet"),
+    "no pitch": ('"revolute"', '"helical"', 10, "<joint> has no pitch"),
+    "pitch of zero": (
+        '"revolute"',
+        '"helical" pitch="0"',
+        10,
+        "its pitch is 0; give one, in m/rad",
+    ),
     "no parent": ('<parent link="base"/>', "", 10, "<joint> has no <parent>; add one"),
     "no child": ('<child link="upper"/>', "", 10, "<joint> has no <child>; add one"),
     "unknown parent": ('parent link="base"', 'parent link="bass"', 11, "did you mean 'base'?"),
@@ -265,16 +299,115 @@ MISTAKES = {
 def test_a_mistake_is_refused_by_file_and_line(write, old, new, line, says):
     path = write(edited(ARM, (old, new)))
     with pytest.raises(ModelError) as refused:
-        read_urdf(path)
+        read_urdf(path, physical=True)
     assert str(refused.value).startswith(f"{path}:{line}: ")
     assert says in str(refused.value)
 
 
-def test_an_inertia_that_no_body_has_is_read_on_request(write):
-    path = write(edited(ARM, ('izz="0.04"', 'izz="0.06"')))
-    with pytest.raises(ModelError, match="To read it as it is, say physical=False"):
-        read_urdf(path)
-    assert read_urdf(path, physical=False).bodies[0].mass == 2
+def test_an_inertia_that_no_body_has_is_warned_of_once(write):
+    path = write(edited(TWO, ('izz="0.04"', 'izz="0.06"'), ('izz="0.1"', 'izz="0.3"')))
+    with pytest.warns(appell.PhysicalWarning) as told:
+        assert read_urdf(path).bodies[0].mass == 2
+    (warning,) = told
+    text = str(warning.message)
+    assert text.startswith(f"{path}: inertias that no body can have are taken as they are given.")
+    assert "Line 3: link 'upper': mass = 2 kg" in text
+    assert "Line 18: link 'fore': mass = 1 kg" in text
+    with pytest.raises(ModelError, match="To take it as it is, say physical=False"):
+        read_urdf(path, physical=True)
+    assert read_urdf(path, physical=False).bodies[0].mass == 2  # silently
+
+
+CAMERA = """\
+  <link name="camera"><inertial><mass value="0.01"/>
+    <inertia ixx="1e-6" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>
+  <joint name="screws" type="fixed"><parent link="upper"/><child link="camera"/></joint>
+</robot>
+"""
+
+
+def test_links_that_are_fixed_to_each_other_are_judged_as_one_body(write):
+    carried = read_urdf(write(ARM.replace("</robot>\n", CAMERA)), physical=True)
+    assert carried.bodies[0].mass == 2.01
+    heavy = CAMERA.replace('"1e-6"', '"1"')
+    with pytest.raises(ModelError, match=r"link 'upper': mass = 2.01 kg.* links upper, camera"):
+        read_urdf(write(ARM.replace("</robot>\n", heavy)), physical=True)
+
+
+def test_what_does_not_move_is_not_judged(write):
+    camera = CAMERA.replace('parent link="upper"', 'parent link="base"')
+    on_the_ground = ARM.replace("</robot>\n", camera)
+    assert read_urdf(write(on_the_ground), physical=True).bodies[0].mass == 2
+    with pytest.raises(ModelError, match="link 'camera'"):
+        read_urdf(write(on_the_ground), physical=True, base="free")
+
+
+REPAIRS = {
+    "the world": (
+        [('  <link name="base"/>\n', ""), ('parent link="base"', 'parent link="world"')],
+        "line 10: there is no <link> 'world'; it is taken to be the base",
+    ),
+    "no inertia": ([("<inertia ", "<tensor ")], "line 4: link 'upper' has no <inertia>; it is a"),
+    "a prefix": (
+        [("</robot>", "<drake:collision_filter_group/></robot>")],
+        "line 18: prefixes of names that no namespace is declared for",
+    ),
+    "a prefix of an attribute": (
+        [("<axis ", '<axis drake:of="x" ')],
+        "line 14: prefixes of names that no namespace is declared for",
+    ),
+    "no version": ([("<robot ", "<?xml?><robot ")], "<?xml?> without a version"),
+}
+
+
+@pytest.mark.parametrize(("edits", "says"), REPAIRS.values(), ids=REPAIRS)
+def test_a_mistake_that_others_pass_over_is_repaired_with_a_warning(write, edits, says):
+    path = write(edited(ARM, *edits))
+    with pytest.warns(appell.UrdfWarning) as told:
+        model = read_urdf(path)
+    assert model.nv == 1
+    (warning,) = told
+    assert str(warning.message).startswith(f"{path} is read with repairs: ")
+    assert says in str(warning.message)
+
+
+def test_an_undeclared_macro_is_refused(write):
+    with pytest.raises(ModelError, match=r"urdf:1: <xacro:arm> is a macro"):
+        read_urdf(write('<robot name="r"><xacro:arm/></robot>'))
+
+
+def test_a_robot_is_read_from_text(write):
+    expected = read_urdf(write(ARM))
+    assert appell.load(ARM).model == expected
+    assert appell.Robot.from_urdf(ARM).model == expected
+    declared = '<?xml version="1.0" encoding="utf-16"?>' + ARM
+    assert appell.load(declared).model == expected
+    with pytest.raises(ModelError, match="text:1: robot '': <robot> has no name"):
+        appell.load("<robot/>")
+    with pytest.raises(ModelError, match=r"load\('<robot ...>'\).*its options are"):
+        appell.load(ARM, colour="red")
+
+
+def test_another_root_leaves_the_motion_what_it_is(write):
+    """On a free base, energies do not depend on which link is the root."""
+    path = write(TWO)
+    robot, other = (appell.load(path, base="free", root=x) for x in ("upper", "fore"))
+    assert other.link_names[0] == "fore"
+    draw = np.random.default_rng(3)
+    v = draw.normal(size=robot.nv)
+    q = robot.random(draw)
+    there = np.concatenate([_pose_of(robot.forward_kinematics(q, "fore")), q[7:]])
+    J = robot.jacobian(q, "fore") @ v
+    R = robot.forward_kinematics(q, "fore")[:3, :3]
+    moving = np.concatenate([R.T @ J[:3], R.T @ J[3:], v[6:]])
+    assert np.allclose(other.kinetic_energy(there, moving), robot.kinetic_energy(q, v))
+    assert np.allclose(other.potential_energy(there), robot.potential_energy(q))
+    with pytest.raises(ModelError, match="root = 'fork' is no link; did you mean 'fore'"):
+        appell.load(path, root="fork")
+
+
+def _pose_of(T):
+    return np.concatenate([T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_quat()])
 
 
 # Robots that are no tree: the changes to TWO, and what the error says.

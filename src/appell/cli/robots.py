@@ -8,15 +8,24 @@ import typer
 
 from appell.cli.app import app
 from appell.cli.tables import print_table, summary
+from appell.errors import ModelError
 
 
 @app.command("list")
 def list_robots() -> None:
-    """List the robots of the library."""
+    """List the robots of the library, and of the package example-robot-data."""
+    from appell.model.library.example_robots import EXAMPLES, PACKAGE, example_file
     from appell.robots.registry import makers
 
     rows = [[name, str(make().nv), summary(make)] for name, make in makers().items()]
     print_table(["robot", "freedoms", "what it is"], rows, left=(0, 2))
+    try:
+        example_file("ur5")
+    except ModelError:
+        print(f"{len(EXAMPLES)} more robots, such as panda, ur5 and talos: pip install {PACKAGE}")
+        return
+    files = [[x, "free" if y.free else "fixed", y.file] for x, y in EXAMPLES.items()]
+    print_table(["robot", "base", f"its file in {PACKAGE}"], files, left=(0, 1, 2))
 
 
 @app.command()

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from appell.errors import ModelError
+from appell.errors import ModelError, nearest
 from appell.maths.rotation import AboutX, AboutZ, After, Matrix, Rotation, as_matrix
 from appell.maths.scalar import SNAP, snap
 from appell.maths.vector import ZERO, Tensor, Vector
@@ -34,9 +34,11 @@ from appell.model.inertia import (
     with_sizes,
 )
 from appell.model.model import BASE, CYCLE, FREE, Body, Compound, Frame, Joint, Model
+from appell.model.physical_bodies import judge
 
 Array = npt.NDArray[np.float64]
 _CYCLE: Array = np.array(CYCLE.rows, dtype=float)
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 Base = Literal["fixed", "free", "planar"]
 
 
@@ -88,27 +90,41 @@ def assemble(
     *,
     gravity: Sequence[float] | Array = (0.0, 0.0, -9.81),
     tip: str | None = None,
-    physical: bool = True,
+    physical: bool | None = True,
     order: Sequence[str] | None = None,
     points: Sequence[str] = (),
     base: Base = "fixed",
+    root: str | None = None,
 ) -> Model:
-    """Build and check a model. ``physical=False`` accepts inertias that no body has; ``order``
-    names the independent joints in the order of the coordinates, that of the tree without it;
-    ``points`` names the links whose origins can touch a wall. A ``base`` that is "free" moves
-    in space; one that is "planar" slides along the world's x and y and turns about its z."""
+    """Build and check a model.
+
+    Bodies whose inertia no body can have are refused; ``physical=None`` warns of them, ``False``
+    accepts them. ``order`` names the independent joints in the order of the coordinates, that of
+    the tree without it; ``points`` names the links whose origins can touch a wall. A ``base`` that
+    is "free" moves in space; one that is "planar" slides along the world's x and y and turns about
+    its z. ``root`` names another link than the description's to stand on the base.
+    """
     if base not in get_args(Base):
         known = ", ".join(get_args(Base))
         raise ModelError(f"'{name}': base = {base!r}; expected one of {known}.")
+    if root is not None:
+        as_described = _tree(name, links, hinges)[1]  # whose order the coordinates keep
+        hinges = rerooted(name, links, hinges, root)
+        if order is None:
+            order = [x.name for h in as_described if not h.mimic for x in single_joints(h)]
+            order = [*(["X1", "X2", "turn"] if base == "planar" else ()), *order]
     if base == "planar":
         links, hinges = _on_a_plane(name, links, hinges)
     free = base == "free"
     root, ordered = _tree(name, links, hinges)
     for link, inertia in links.items():
-        (check_inertia if physical else check_finite)(link, inertia)
+        check_finite(link, inertia)
     moving = [(h, joint) for h in ordered for joint in single_joints(h)]
     if not moving and not free:
-        raise ModelError(f"'{name}' has no moving joint: there is no dynamics to compute.")
+        raise ModelError(
+            f"'{name}' has no moving joint: there is no dynamics to compute. For a robot that "
+            'moves as a whole, say base="free".'
+        )
 
     # Every link's place on a body, in the body's frame whose z is its joint's axis.
     place: dict[str, tuple[int, Array, Array]] = {root: (BASE, np.eye(3), np.zeros(3))}
@@ -198,8 +214,12 @@ def assemble(
         tip=tip,
         points=tuple(points),
         compounds=_in_order(name, bodies, compounds),
+        ground=NOTHING if free else snapped(root_inertia),
     )
-    return _set_free(model, root, snapped(root_inertia)) if free else model
+    if free:
+        model = _set_free(model, root, snapped(root_inertia))
+    judge(model, links, physical)
+    return model
 
 
 def single_joints(hinge: Hinge) -> list[Joint]:
@@ -234,7 +254,7 @@ def _set_free(model: Model, root: str, inertia: Inertia) -> Model:
     if not inertia.mass > 0:
         raise ModelError(
             f"'{model.name}': link '{root}' is to be free but has no mass; give it one, or name "
-            "a massive link as the root."
+            "a massive link as the root: root=."
         )
     kinds = dict.fromkeys(("x", "y", "z"), "prismatic")
     kinds |= dict.fromkeys(("turn x", "turn y", "turn z"), "revolute")
@@ -267,17 +287,75 @@ def _on_a_plane(
 ) -> tuple[dict[str, Inertia], list[Hinge]]:
     """The description with its root on two slides and a turn."""
     root, _ = _tree(name, links, hinges)
-    here = np.zeros(3)
-    carriers = {"world": NOTHING, "slide": NOTHING, "slider": NOTHING}
-    for link in carriers:
+    for link in ("world", "slide", "slider"):
         if link in links:
             raise ModelError(f"'{name}': base = 'planar' needs the name '{link}' for a carrier.")
-    carried = [
-        Hinge("X1", "world", "slide", Joint("X1", "prismatic"), np.eye(3), here, (1, 0, 0)),
-        Hinge("X2", "slide", "slider", Joint("X2", "prismatic"), np.eye(3), here, (0, 1, 0)),
-        Hinge("turn", "slider", root, Joint("turn"), np.eye(3), here),
-    ]
-    return {**carriers, **links}, [*carried, *hinges]
+    slides = [(Joint("X1", "prismatic"), X), (Joint("X2", "prismatic"), Y), (Joint("turn"), Z)]
+    carriers, carried = in_series("world", root, slides, carriers=("slide", "slider"))
+    return {"world": NOTHING, **carriers, **links}, [*carried, *hinges]
+
+
+def in_series(
+    parent: str,
+    child: str,
+    joints: Sequence[tuple[Joint, Sequence[float] | Array]],
+    rotation: Array | None = None,
+    position: Array | None = None,
+    carriers: Sequence[str] = (),
+) -> tuple[dict[str, Inertia], list[Hinge]]:
+    """One joint after another, each with its axis, between two links: carriers of no mass, named
+    after their joints unless ``carriers`` does, and hinges. Planar, universal and cylindrical
+    joints are such."""
+    between = [*(carriers or (joint.name for joint, _ in joints[:-1]))]
+    R = np.eye(3) if rotation is None else rotation
+    s = np.zeros(3) if position is None else position
+    hinges = []
+    for (joint, axis), above, below in zip(
+        joints, [parent, *between], [*between, child], strict=True
+    ):
+        hinges.append(Hinge(joint.name, above, below, joint, R, s, np.asarray(axis, dtype=float)))
+        R, s = np.eye(3), np.zeros(3)
+    return dict.fromkeys(between, NOTHING), hinges
+
+
+def on_a_plane(name: str) -> list[Joint]:
+    """The joints that slide in a plane and turn about its normal."""
+    slides = [Joint(f"{name} {x}", "prismatic") for x in "xy"]
+    return [*slides, Joint(f"{name} turn")]
+
+
+def rerooted(
+    name: str, links: Mapping[str, Inertia], hinges: Sequence[Hinge], root: str
+) -> list[Hinge]:
+    """The same hinges seen from another link: those between it and the root are turned round, which
+    leaves their coordinates what they are."""
+    if root not in links:
+        near = nearest(root, links)
+        cure = f"did you mean '{near}'?" if near else f"the links are {', '.join(links)}."
+        raise ModelError(f"'{name}': root = {root!r} is no link; {cure}")
+    above = {h.child: h for h in hinges}
+    turned: dict[str, Hinge] = {}
+    link = root
+    while link in above:
+        h = above[link]
+        turned[h.name] = _turned_round(name, h)
+        link = h.parent
+    return [turned.get(h.name, h) for h in hinges]
+
+
+def _turned_round(name: str, h: Hinge) -> Hinge:
+    """A joint's inverse at q: the same about the opposite axis at q, its two ends exchanged."""
+    if isinstance(h.joint, CompoundJoint):
+        raise ModelError(
+            f"'{name}': the root cannot be beyond joint '{h.name}', which is {h.joint.kind}: seen "
+            "from its other end its coordinates would be others; name a link before it."
+        )
+    R, S = h.rotation, h.link_rotation
+    return replace(
+        h, parent=h.child, child=h.parent, axis=-np.asarray(h.axis, dtype=float),
+        rotation=S.T, position=-(S.T @ h.link_position),
+        link_rotation=R.T, link_position=-(R.T @ h.position),
+    )  # fmt: skip
 
 
 def _ordered(joints: list[Joint], order: Sequence[str] | None, name: str) -> list[Joint]:
@@ -462,6 +540,16 @@ def from_rpy(rpy: Sequence[float]) -> Array:
         [-sp, cp * sr, cp * cr],
     ]
     return np.array(R)
+
+
+def rpy(R: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll). Roll is what is left once yaw is
+    undone, so that both fit each other where neither is well defined."""
+    yaw = atan2(R[1, 0], R[0, 0])
+    pitch = atan2(-R[2, 0], hypot(R[0, 0], R[1, 0]))
+    c, s = cos(yaw), sin(yaw)
+    middle = c * R[1] - s * R[0]
+    return atan2(-middle[2], middle[1]), pitch, yaw
 
 
 def _about_z(angle: float) -> Array:

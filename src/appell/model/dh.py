@@ -40,7 +40,7 @@ def from_dh(
     gear: Numbers | None = None,
     joint_names: Sequence[str] | None = None,
     link_names: Sequence[str] | None = None,
-    physical: bool = True,
+    physical: bool | None = True,
 ) -> Model:
     """A chain from its Denavit-Hartenberg table; one entry a joint in every argument.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
+from re import sub
 from typing import Any
 
 from lxml import etree
@@ -17,18 +18,33 @@ _LARGEST = 16 * 2**20  # bytes; the files of the largest robots have a fiftieth 
 _MOST = 10_000  # links or joints; the largest robots have some hundreds
 
 
-def parse(path: Path, root: str) -> Element:
-    """The root element of a file. Nothing is expanded, fetched or read besides it."""
-    parser = etree.XMLParser(
-        resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
-        remove_comments=True, remove_pis=True,
-    )  # fmt: skip
+# What libxml2 calls mistakes that leave no doubt about what is meant, and what is said of them.
+_HARMLESS = {
+    "NS_ERR_UNDEFINED_NAMESPACE": "prefixes of names that no namespace is declared for",
+    "ERR_VERSION_MISSING": "<?xml?> without a version",
+    "ERR_RESERVED_XML_NAME": "<?xml?> without a version, or not at the start",
+}
+
+
+def parse(source: Path | str, root: str, harmless: list[str] | None = None) -> Element:
+    """The root element of a file, or of a text. Nothing is expanded, fetched or read besides it.
+
+    Mistakes that leave no doubt about what is meant are added to ``harmless``.
+    """
+    path = source if isinstance(source, Path) else "text"
+    content = _bytes(source) if isinstance(source, Path) else _encoded(source)
+    parser = _parser()
     try:
-        element = etree.fromstring(_bytes(path), parser, base_url=printable(str(path)))
+        element = etree.fromstring(content, parser, base_url=printable(str(path)))
     except etree.XMLSyntaxError as problem:
-        raise ModelError(
-            f"{path}:{problem.lineno}: cannot be read as XML: {problem.msg}."
-        ) from None
+        mistakes = {entry.type_name for entry in parser.error_log}
+        if harmless is None or not mistakes <= _HARMLESS.keys():
+            raise ModelError(
+                f"{path}:{problem.lineno}: cannot be read as XML: {problem.msg}."
+            ) from None
+        told = dict.fromkeys(_HARMLESS[x] for x in sorted(mistakes))
+        harmless.append(f"line {problem.lineno}: {', '.join(told)}")
+        element = etree.fromstring(content, _parser(recover=True), base_url=printable(str(path)))
     if element.getroottree().docinfo.doctype:
         raise ModelError(
             f"{path}: the file declares a document type (<!DOCTYPE>), which may define entities "
@@ -39,6 +55,22 @@ def parse(path: Path, root: str) -> Element:
             f"{place(element)}: the root element is <{tag(element)}>; expected <{root}>."
         )
     return element
+
+
+def _parser(recover: bool = False) -> Any:
+    return etree.XMLParser(
+        resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
+        remove_comments=True, remove_pis=True, recover=recover,
+    )  # fmt: skip
+
+
+def _encoded(text: str) -> bytes:
+    """A text's declaration of an encoding is void: it has been decoded."""
+    undeclared = sub(r"^(\s*<\?xml[^>]*?)\s+encoding=(\"[^\"]*\"|'[^']*')", r"\1", text)
+    content = undeclared.strip().encode("utf-8", "backslashreplace")
+    if len(content) > _LARGEST:
+        raise ModelError(f"text: it has {len(content)} bytes; a robot's has at most {_LARGEST}.")
+    return content
 
 
 def _bytes(path: Path) -> bytes:
@@ -155,4 +187,4 @@ def place(element: Element) -> str:
 
 def tag(element: Element) -> str:
     """The kind of an element, whatever namespace the file declares."""
-    return etree.QName(element).localname
+    return str(element.tag).rpartition("}")[2]

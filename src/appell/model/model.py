@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from appell.errors import InputError, ModelError
 from appell.maths.rotation import After, Matrix, Rotation, about_z
 from appell.maths.scalar import Scalar, is_zero
 from appell.maths.vector import Symmetric, Tensor, Vector, Z
-from appell.model.inertia import Inertia
+from appell.model.inertia import NOTHING, Inertia
 
 BASE = -1
 FREE = 6  # speeds of a free body
@@ -189,6 +189,13 @@ class Compound(NamedTuple):
         return self.body + self.size - 1
 
 
+@runtime_checkable
+class Placed(Protocol):
+    """What knows its place on a model: see :class:`appell.model.place.Place`."""
+
+    def on(self, model: Model) -> Frame: ...
+
+
 @dataclass(frozen=True)
 class Model:
     """A tree of bodies; a parent stands before its children. Coordinates and speeds are the
@@ -202,6 +209,7 @@ class Model:
     tip: str | None = None
     compounds: tuple[Compound, ...] = ()  # joints with quaternions, in the order of their speeds
     points: tuple[str, ...] = ()  # frames whose origins can touch a wall; all of them if none
+    ground: Inertia = NOTHING  # of the links on a fixed base: for what is built from this model
     spread_out: bool = False  # whether states have been spread to the bodies' joints: see spread
 
     @property
@@ -298,9 +306,11 @@ class Model:
             paths.append((*(paths[body.parent] if body.parent != BASE else ()), i))
         return tuple(paths)
 
-    def frame(self, name: str | None, asked: str = "frame") -> Frame:
-        """A frame by name; without one, the tip of a robot that has only one. ``asked`` is what
-        the user calls it."""
+    def frame(self, name: str | Placed | None, asked: str = "frame") -> Frame:
+        """A frame by name, or a place on a link; without one, the tip of a robot that has only one.
+        ``asked`` is what the user calls it."""
+        if isinstance(name, Placed):
+            return name.on(self)
         wanted = self.tip if name is None else name
         for frame in self.frames:
             if frame.name == wanted:

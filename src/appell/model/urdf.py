@@ -1,7 +1,8 @@
 """Robots from URDF files, the format of ROS (https://wiki.ros.org/urdf/XML).
 
-Trees of revolute, continuous, prismatic and fixed joints. Shapes, transmissions and
-what simulators add are passed over, and no other file is opened.
+Trees of revolute, continuous, prismatic, fixed, floating and planar joints, and of those that
+other programs do not know: helical and spherical ones. Shapes, transmissions and what simulators
+add are passed over, and no other file is opened.
 """
 
 from __future__ import annotations
@@ -10,14 +11,27 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import copysign, inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeGuard
+from warnings import warn
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.errors import ModelError
-from appell.maths.vector import ZERO, Symmetric
-from appell.model.build import Base, Hinge, Mimic, as_rotation, as_vector, assemble, from_rpy
+from appell.errors import ModelError, UrdfWarning, shorten
+from appell.maths.vector import NIL, ZERO, Symmetric
+from appell.model.build import (
+    Base,
+    CompoundJoint,
+    Hinge,
+    Mimic,
+    as_rotation,
+    as_vector,
+    assemble,
+    frame_along,
+    from_rpy,
+    in_series,
+    on_a_plane,
+)
 from appell.model.elements import (
     Element,
     attribute,
@@ -33,33 +47,50 @@ from appell.model.elements import (
     place,
     tag,
 )
-from appell.model.inertia import NOTHING, Inertia, check_inertia
+from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
+from appell.model.physical_bodies import judge
 
 Array = npt.NDArray[np.float64]
 
 UNLIMITED = 1.7976931348623157e308  # the largest number: how a file says that there is no limit
 
-TYPES = ("revolute", "continuous", "prismatic", "fixed")
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+OWN = ("helical", "spherical", "ball")  # which URDF does not have
+COMPOUND: dict[str, Literal["free", "spherical"]] = {
+    "floating": "free", "spherical": "spherical", "ball": "spherical",
+}  # fmt: skip
 _ZEROS = (0.0, 0.0, 0.0)
 
 
 def read_urdf(
-    path: str | os.PathLike[str],
+    source: str | os.PathLike[str],
     *,
-    physical: bool = True,
+    physical: bool | None = None,
     gravity: Sequence[float] | None = None,
     base: Base | None = None,
+    root: str | None = None,
+    mimic: bool = True,
 ) -> Model:
-    """The robot of a URDF file; its coordinates stand in the order of the file's joints.
+    """The robot of a URDF file, or of its text; its coordinates stand in the order of the file's
+    joints.
 
     A link without <inertial> has no mass. What <limit> leaves out is unlimited, but where it
-    gives only one of lower and upper, the other is 0, as in ROS. ``physical=False`` accepts
-    inertias that no body has; ``gravity`` is in the world's axes, m/s^2; ``base`` is "fixed",
-    "free" to move in space, or "planar" to move in the world's x, y plane. Neither given, they are
+    gives only one of lower and upper, the other is 0, as in ROS. Bodies (links fixed to each other
+    are one) with inertias that no body has are warned of; ``physical=True`` refuses them, ``False``
+    is silent. ``gravity`` is in the world's axes, m/s^2; ``base`` is "fixed", "free" to move in
+    space, or "planar" to move in the world's x, y plane. Neither given, they are
     what an element <appell> says (:mod:`appell.model.urdf_writer`), or -9.81 along z and "fixed".
+    ``root`` names another link than the file's root to stand on the base. ``mimic=False`` leaves
+    joints that mimic others independent.
+
+    A planar joint is two slides and a turn, in series; a helical one has a ``pitch`` in m/rad, as
+    <joint type="helical" pitch="0.01">. Mistakes that other programs pass over are repaired as they
+    do, with a warning: a <mimic> that names no joint, a <joint> on a ``world`` without a <link>, an
+    <inertial> without <inertia>, prefixes without a namespace.
     """
-    robot = parse(Path(path), "robot")
+    repairs: list[str] = []
+    robot = parse(source if is_text(source) else Path(source), "robot", repairs)
     _refuse_macros(robot)
     name = attribute(robot, "name")
     links = by_name(robot, "link")
@@ -67,31 +98,53 @@ def read_urdf(
     if not links:
         raise fault(robot, "there is no <link>; a robot has at least two, and a joint.")
     _refuse_two_parents(joints.values())
-    inertias = {link: _inertia(element) for link, element in links.items()}
-    if physical:
-        for link, inertia in inertias.items():
-            _check(link, inertia, links[link])
-    followed: dict[str, Mimic] = {}
-    hinges = [_hinge(joint, links, joints, followed) for joint in joints.values()]
+    inertias = {x: _inertia(element, repairs) for x, element in links.items()}
+    lines = {x: element.sourceline for x, element in links.items()}
+    if "world" not in links and (on_world := _on_world(joints.values())) is not None:
+        line = f"line {on_world.sourceline}"
+        repairs.append(f"{line}: there is no <link> 'world'; it is taken to be the base")
+        inertias = {"world": NOTHING, **inertias}
+    leaders = _leaders(joints, repairs) if mimic else {}
+    hinges: list[Hinge] = []
+    for joint in joints.values():
+        carriers, several = _hinges(joint, inertias, leaders, repairs)
+        inertias |= carriers
+        hinges += several
     own = child(robot, "appell")
     field = numbers(own, "gravity", 3, (0.0, 0.0, -9.81)) if gravity is None else gravity
     stands: Any = (own is not None and own.get("base")) or "fixed"
     tip = known(own, "tip", links) if own is not None and own.get("tip") else None
     order = own.get("order").split(",") if own is not None and own.get("order") else None
     try:
-        return assemble(
+        model = assemble(
             name, inertias, hinges, gravity=field, physical=False, base=base or stands, tip=tip,
-            order=order,
+            order=order if mimic else None, root=root,
         )  # fmt: skip
     except ModelError as problem:
         raise ModelError(f"{place(robot)}: {problem}") from None
+    file = place(robot).rpartition(":")[0]
+    judge(model, inertias, physical, lines, file)
+    if repairs:
+        more = f"; and {len(repairs) - 5} more" if len(repairs) > 5 else ""
+        warn(
+            f"{file} is read with repairs: {'; '.join(repairs[:5])}{more}.",
+            UrdfWarning,
+            stacklevel=4,
+        )
+    return model
+
+
+def is_text(source: Any) -> TypeGuard[str]:
+    """Whether this is the text of a file rather than its path."""
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
 def _refuse_macros(robot: Element) -> None:
     for element in robot.iter():
-        if element.prefix == "xacro":
+        if element.prefix == "xacro" or tag(element).startswith("xacro:"):
+            macro = tag(element).removeprefix("xacro:")
             raise ModelError(
-                f"{place(element)}: <xacro:{tag(element)}> is a macro; expand the file first, by "
+                f"{place(element)}: <xacro:{macro}> is a macro; expand the file first, by "
                 "`xacro FILE > robot.urdf`."
             )
 
@@ -109,52 +162,64 @@ def _refuse_two_parents(joints: Iterable[Element]) -> None:
             )
 
 
-def _inertia(link: Element) -> Inertia:
+def _on_world(joints: Iterable[Element]) -> Element | None:
+    """The first joint whose parent is the world."""
+    parents = (needed(joint, "parent") for joint in joints)
+    return next((x for x in parents if x.get("link") == "world"), None)
+
+
+def _inertia(link: Element, repairs: list[str]) -> Inertia:
     """In the link's frame; the file gives it about the centre of mass, in axes of its own."""
     inertial = child(link, "inertial")
     if inertial is None:
         return NOTHING
     mass = number(needed(inertial, "mass"), "value")
-    moments = needed(inertial, "inertia")
-    about_com = (number(moments, key) for key in ("ixx", "ixy", "iyy", "ixz", "iyz", "izz"))
+    moments = child(inertial, "inertia")
+    if moments is None:
+        line = f"line {inertial.sourceline}"
+        repairs.append(f"{line}: link '{link.get('name')}' has no <inertia>; it is a point mass")
+        about_com = NIL
+    else:
+        keys = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+        about_com = Symmetric(*(number(moments, key) for key in keys))
     R, s = _origin(inertial)
-    return Inertia(mass, ZERO, Symmetric(*about_com)).moved(as_rotation(R), as_vector(s))
+    return Inertia(mass, ZERO, about_com).moved(as_rotation(R), as_vector(s))
 
 
-def _check(name: str, inertia: Inertia, link: Element) -> None:
-    try:
-        check_inertia(name, inertia)
-    except ModelError as problem:
-        cure = "To read it as it is, say physical=False."
-        raise ModelError(f"{place(link)}: {problem} {cure}") from None
+# Joints
 
 
-def _hinge(
+def _hinges(
     joint: Element,
-    links: Mapping[str, Element],
-    joints: Mapping[str, Element],
-    followed: dict[str, Mimic],
-) -> Hinge:
-    name = attribute(joint, "name")
+    links: Mapping[str, Any],
+    leaders: Mapping[str, Mimic],
+    repairs: list[str],
+) -> tuple[dict[str, Inertia], list[Hinge]]:
+    """A joint's hinges and the links between them, which only a planar joint has."""
+    name, kind = attribute(joint, "name"), _kind(joint)
     above = known(needed(joint, "parent"), "link", links)
     below = known(needed(joint, "child"), "link", links)
     R, s = _origin(joint)
-    if _kind(joint) == "fixed":
-        return Hinge(name, above, below, None, R, s)
-    drive, axis = _drive(joint), _axis(joint)
-    return Hinge(name, above, below, drive, R, s, axis, _mimic(name, joints, followed))
+    if kind == "fixed":
+        return {}, [Hinge(name, above, below, None, R, s)]
+    if kind not in COMPOUND and kind != "planar":
+        drive, axis = _drive(joint), _axis(joint)
+        return {}, [Hinge(name, above, below, drive, R, s, axis, leaders.get(name))]
+    for x in ("limit", "dynamics"):
+        if (element := child(joint, x)) is not None:
+            line = f"line {element.sourceline}"
+            repairs.append(f"{line}: <{x}> of joint '{name}', which is {kind}, is not read")
+    if kind in COMPOUND:
+        return {}, [Hinge(name, above, below, CompoundJoint(name, COMPOUND[kind]), R, s)]
+    axes = frame_along(_axis(joint), name).T  # x and y of the plane, and its normal
+    return in_series(above, below, [*zip(on_a_plane(name), axes, strict=True)], R, s)
 
 
 def _kind(joint: Element) -> str:
     kind = attribute(joint, "type")
-    if kind in ("floating", "planar"):
-        raise fault(
-            joint,
-            f"type '{kind}' is not supported yet; robots stand on a fixed base: make the joint "
-            "fixed, or build it of prismatic and revolute ones.",
-        )
-    if kind not in TYPES:
-        raise fault(joint, f"type '{kind}' is unknown; expected one of {', '.join(TYPES)}.")
+    if kind not in (*TYPES, *OWN):
+        types = ", ".join((*TYPES, *OWN))
+        raise fault(joint, f"type '{kind}' is unknown; expected one of {types}.")
     return kind
 
 
@@ -167,9 +232,12 @@ def _drive(joint: Element) -> Joint:
     if lower > upper:
         raise fault(limit, f"lower, {lower:g}, is above upper, {upper:g}; exchange them.")
     rotor = child(joint, "appell")
+    pitch = number(joint, "pitch") if kind == "helical" else 0
+    if kind == "helical" and pitch == 0:
+        raise fault(joint, 'its pitch is 0; give one, in m/rad, or write type="revolute".')
     return Joint(
         attribute(joint, "name"),
-        "prismatic" if kind == "prismatic" else "revolute",
+        "revolute" if kind == "continuous" else kind,
         lower,
         upper,
         speed=_unlimited(magnitude(limit, "velocity", inf)),
@@ -178,6 +246,7 @@ def _drive(joint: Element) -> Joint:
         coulomb=magnitude(dynamics, "friction", 0.0),
         rotor=magnitude(rotor, "rotor", 0.0),
         gear=number(rotor, "gear", 1.0),
+        pitch=pitch,
     )
 
 
@@ -193,25 +262,49 @@ def _axis(joint: Element) -> Array:
     return axis
 
 
-def _mimic(name: str, joints: Mapping[str, Element], followed: dict[str, Mimic]) -> Mimic | None:
-    """The independent joint that this one follows, perhaps through others that mimic too. Those
-    that are ``followed`` already are not looked at again."""
-    chain, passed = [name], {name}
-    while chain[-1] not in followed and (mimic := child(joints[chain[-1]], "mimic")) is not None:
-        leader = known(mimic, "joint", joints)
-        if leader in passed:
-            ring = "' mimics '".join([*chain, leader])
-            raise fault(mimic, f"'{ring}', so none of them leads; delete one <mimic>.")
-        if _kind(joints[leader]) == "fixed":
-            raise fault(mimic, f"joint '{leader}' is fixed; name a moving one, or fix this one.")
-        chain.append(leader)
-        passed.add(leader)
-    for follower, leader in zip(chain[-2::-1], chain[:0:-1], strict=True):
-        mimic = child(joints[follower], "mimic")
+def _leaders(joints: Mapping[str, Element], repairs: list[str]) -> dict[str, Mimic]:
+    """What each joint that mimics another follows: an independent joint, perhaps through others
+    that mimic too. Those whose <mimic> cannot be followed are independent."""
+    direct: dict[str, Mimic] = {}
+    for name, joint in joints.items():
+        mimic = child(joint, "mimic")
+        if mimic is None or _kind(joint) not in _SINGLE:
+            continue
+        leader = attribute(mimic, "joint")
         ratio, shift = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
-        above = followed.get(leader, Mimic(leader))
-        followed[follower] = Mimic(above.joint, ratio * above.ratio, ratio * above.shift + shift)
-    return followed.get(name)
+        kind = _kind(joints[leader]) if leader in joints else None
+        if kind in _SINGLE:
+            direct[name] = Mimic(leader, ratio, shift)
+            continue
+        why = f"is {kind}" if kind else "is not there"
+        repairs.append(
+            f"line {mimic.sourceline}: joint '{name}' mimics '{shorten(leader)}', which {why}; "
+            f"'{name}' is independent"
+        )
+    followed: dict[str, Mimic] = {}
+    for name in joints:
+        chain, passed = [name], {name}
+        while chain[-1] in direct and chain[-1] not in followed:
+            chain.append(direct[chain[-1]].joint)
+            if chain[-1] not in passed:
+                passed.add(chain[-1])
+            else:
+                ring = chain[chain.index(chain[-1]) :]
+                line = needed(joints[chain[-2]], "mimic").sourceline
+                around = "' mimics '".join(ring)
+                repairs.append(f"line {line}: joint '{around}'; all of them are independent")
+                for x in ring[1:]:
+                    del direct[x]
+                chain = chain[: chain.index(chain[-1]) + 1]
+        for follower, leader in zip(chain[-2::-1], chain[:0:-1], strict=True):
+            own, above = direct[follower], followed.get(leader, Mimic(leader))
+            followed[follower] = Mimic(
+                above.joint, own.ratio * above.ratio, own.ratio * above.shift + own.shift
+            )
+    return followed
+
+
+_SINGLE = ("revolute", "continuous", "prismatic", "helical")
 
 
 def _origin(element: Element) -> tuple[Array, Array]:

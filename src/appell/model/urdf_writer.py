@@ -3,7 +3,8 @@
 A moving link carries all the inertia of its body; links behind fixed joints follow it without
 any. What URDF has no words for (rotors, gravity, a free base, coordinates in an order of their
 own) stands in elements <appell>, which
-``appell.load`` reads and other programs pass over: a warning says so.
+``appell.load`` reads and other programs pass over, and helical and spherical joints are types
+of Appell's own, at which other programs refuse the file: a warning says so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from math import atan2, hypot, isinf
+from math import hypot, isinf
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -20,20 +21,17 @@ import numpy as np
 import numpy.typing as npt
 from lxml import etree
 
-from appell.errors import InputError, ModelError
+from appell.errors import InputError, ModelError, UrdfWarning
+from appell.maths.rotation import After
 from appell.maths.vector import Vector, Z
-from appell.model.build import as_array
+from appell.model.build import as_array, rpy
 from appell.model.inertia import Inertia
-from appell.model.model import BASE, GRAVITY, Body, Frame, Joint, Model
+from appell.model.model import BASE, CYCLE, FREE, GRAVITY, Body, Compound, Frame, Joint, Model
 from appell.model.parameters import link_inertia
-from appell.model.urdf import TYPES, UNLIMITED
+from appell.model.urdf import OWN, TYPES, UNLIMITED
 
 Array = npt.NDArray[np.float64]
 Pose = tuple[Array, Array]
-
-
-class UrdfWarning(UserWarning):
-    """A robot has what other programs do not read from its file."""
 
 
 def write_urdf(model: Model, path: str | os.PathLike[str]) -> Path:
@@ -59,13 +57,17 @@ def write_urdf(model: Model, path: str | os.PathLike[str]) -> Path:
 def urdf_text(model: Model) -> str:
     """The file's text, every number to its last digit."""
     robot = etree.Element("robot", name=model.name)
-    bodies = model.driven.values()
     root = model.frames[0]
     for frame in model.frames:
         _link(robot, frame.name, _inertia_of(model, frame))
     placed = {frame.name for frame in model.frames}
-    for body in sorted(bodies, key=lambda b: b.coordinate):
-        _moving(robot, model, body, placed)
+    compounds = {c.last: c for c in model.compounds if c.last != root.body}
+    on_joints = {i: b for i, b in model.links.items() if i != root.body}
+    for i, body in sorted(on_joints.items(), key=lambda ib: ib[1].coordinate):
+        if i in compounds:
+            _compound(robot, model, compounds[i], placed)
+        else:
+            _moving(robot, model, body, placed)
     for frame in model.frames:
         owner = _owner(model, frame.body, root)
         if frame is not owner:
@@ -91,8 +93,11 @@ def _unread(model: Model) -> Iterator[str]:
     """What is said of them."""
     if tuple(model.gravity) != tuple(GRAVITY):
         yield f"gravity of ({', '.join(f'{float(x):g}' for x in model.gravity)}) m/s^2"
-    if model.free:
+    if _free_base(model):
         yield "that its base is free"
+    for kind in OWN:
+        if names := [x for x, y in _kinds(model).items() if y == kind]:
+            yield f"joints that are {kind}, at which they refuse it: {', '.join(names)}"
     if _reordered(model):
         yield "the order of its coordinates"
     if model.points:
@@ -106,10 +111,10 @@ def _extension(model: Model, robot: Any) -> None:
     said = {}
     if tuple(model.gravity) != tuple(GRAVITY):
         said["gravity"] = _text(model.gravity)
-    if model.free:
+    if _free_base(model):
         said["base"] = "free"
     if _reordered(model):
-        own = (x for x, plain in zip(model.joints, model.is_coordinate, strict=True) if plain)
+        own = model.joints[FREE if _free_base(model) else 0 :]
         said["order"] = ",".join(joint.name for joint in own)
     above = {element.get("link") for element in robot.iter("parent")}
     ends = {frame.name for frame in model.frames} - above
@@ -117,6 +122,17 @@ def _extension(model: Model, robot: Any) -> None:
         said["tip"] = model.tip
     if said:
         etree.SubElement(robot, "appell", said)
+
+
+def _free_base(model: Model) -> bool:
+    """Whether the root itself moves, rather than a link on a free joint."""
+    return model.free and model.frames[0].body != BASE
+
+
+def _kinds(model: Model) -> dict[str, str]:
+    """The kind of each joint, by name."""
+    kinds = {b.joint.name: b.joint.kind for b in model.driven.values()}
+    return kinds | {c.name: "free" if c.free else "spherical" for c in model.compounds}
 
 
 def _reordered(model: Model) -> bool:
@@ -131,7 +147,9 @@ def _reordered(model: Model) -> bool:
 
 
 def _inertia_of(model: Model, frame: Frame) -> Inertia | None:
-    """That of the body named after the link, in the link's frame."""
+    """That of the body named after the link, in the link's frame; the root's is the ground's."""
+    if frame is model.frames[0] and frame.body == BASE:
+        return model.ground
     for body in model.links.values():
         if body.name == frame.name:
             return link_inertia(model, body)
@@ -169,14 +187,16 @@ def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:
         fixed = _joint(robot, f"fixed_{body.name}", "fixed", child, body.name)
         _origin(fixed, _between(joint_frame, (R, s)))
     kind = body.joint.kind
-    if kind not in TYPES:
+    if kind not in (*TYPES, *OWN):
         raise ModelError(
             f"'{model.name}': joint '{body.joint.name}' is {kind}, which a URDF file cannot say; "
-            f"expected {', '.join(TYPES)}."
+            f"expected {', '.join((*TYPES, *OWN))}."
         )
     free_turn = kind == "revolute" and isinf(body.joint.lower) and isinf(body.joint.upper)
     kind_name = "continuous" if free_turn else kind
     joint = _joint(robot, body.joint.name, kind_name, above.name, child)
+    if body.joint.pitch != 0:
+        joint.set("pitch", _text([body.joint.pitch]))
     zero = body.shift - body.zero  # where the joint, by its limits, is at zero
     at_zero = as_array(body.rotation(zero)), np.array(body.offset(zero), dtype=float)
     _origin(joint, _between(_pose(above), _after(at_zero, joint_frame)))
@@ -186,6 +206,21 @@ def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:
     if leader.name != body.joint.name:
         follows = {"multiplier": _text([body.ratio]), "offset": _text([body.zero])}
         etree.SubElement(joint, "mimic", {"joint": leader.name, **follows})
+
+
+def _compound(robot: Any, model: Model, compound: Compound, placed: set[str]) -> None:
+    """A floating or spherical joint. A link that is off its frame is fixed to one that is on it."""
+    first, last = model.bodies[compound.body], model.bodies[compound.last]
+    above, link = _owner(model, first.parent, model.frames[0]), model.frame(last.name)
+    child = last.name
+    if not (np.array_equal(as_array(link.R), np.eye(3)) and not any(link.s)):
+        child = _unused(f"{last.name}_on_joint", placed)
+        _link(robot, child, None)
+        _origin(_joint(robot, f"fixed_{last.name}", "fixed", child, last.name), _pose(link))
+    kind = "floating" if compound.free else "spherical"
+    joint = _joint(robot, compound.name, kind, above.name, child)
+    at_rest = as_array(After(first.R0, CYCLE.T)), np.array(first.s0, dtype=float)
+    _origin(joint, _between(_pose(above), at_rest))
 
 
 def _joint(robot: Any, name: str, kind: str, parent: str, child: str) -> Any:
@@ -241,16 +276,6 @@ def _between(first: Pose, second: Pose) -> Pose:
 
 def _origin(element: Any, pose: Pose) -> None:
     etree.SubElement(element, "origin", xyz=_text(pose[1]), rpy=_text(rpy(pose[0])))
-
-
-def rpy(R: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll). Roll is what is left once yaw is
-    undone, so that both fit each other where neither is well defined."""
-    yaw = atan2(R[1, 0], R[0, 0])
-    pitch = atan2(-R[2, 0], hypot(R[0, 0], R[1, 0]))
-    c, s = np.cos(yaw), np.sin(yaw)
-    middle = c * R[1] - s * R[0]
-    return atan2(-middle[2], middle[1]), pitch, yaw
 
 
 def _text(numbers: Sequence[Any] | Vector | Array) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from appell.errors import ModelError, nearest
 from appell.model.library import ROBOTS, SPHERICAL
+from appell.model.library.example_robots import EXAMPLES, PACKAGE, example_file
 from appell.robots.dynamics import Dynamics
 from appell.robots.robot import Robot
 
@@ -58,25 +59,32 @@ def load(
 @overload
 def load(robot: str | os.PathLike[str], **options: Any) -> Robot: ...
 def load(robot: str | os.PathLike[str], **options: Any) -> Any:
-    """A robot by its name in the library (``appell list`` shows them) or by the path of its
-    .urdf file. ``options`` go to the library's function or the file's reader; ``loops`` names a
-    file beside the .urdf that closes it: see :mod:`appell.robots.closed.side_file`."""
+    """A robot by its name in the library or in the package example-robot-data, if that is installed
+    (``appell list`` shows both), by the path of its .urdf file, or from the text of one,
+    "<robot ...>". ``options`` go to the library's function or the file's reader; legged and flying
+    robots of the package have a free base unless ``base="fixed"``. ``loops`` names a file beside
+    the .urdf that closes it: see :mod:`appell.robots.closed.side_file`."""
     try:
         name = str(Path(os.fsdecode(robot)).expanduser())
     except TypeError:
         raise ModelError(
             f"load({robot!r}): expected the name of a robot or the path of its .urdf file."
         ) from None
-    for kind in _KINDS:
+    text = isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<")
+    for kind in () if text else _KINDS:
         known, robot_of = kind()
         if name in known:
             return robot_of(_called(name, known[name], (), options))
     suffix = Path(name).suffix.lower()
-    if suffix == ".urdf":
+    if text or suffix == ".urdf" or name in EXAMPLES:
         from appell.model.urdf import read_urdf
 
         loops = options.pop("loops", None)
-        tree = Robot(_called(name, read_urdf, (name,), options))
+        shown, source = ("<robot ...>", robot) if text else (name, name)
+        if name in EXAMPLES:
+            source = example_file(name)
+            options.setdefault("base", "free" if EXAMPLES[name].free else "fixed")
+        tree = Robot(_called(shown, read_urdf, (source,), options))
         if loops is None:
             return tree
         from appell.robots.closed.side_file import close_by_file
@@ -85,11 +93,11 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Any:
     if suffix:
         raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
     names = makers()
-    near = nearest(name.lower(), [*names])
+    near = nearest(name.lower(), [*names, *EXAMPLES])
     hint = f" Did you mean '{near}'?" if near else ""
     raise ModelError(
-        f"no robot '{name}' in the library ({', '.join(names)}), and it is no path of a .urdf "
-        f"file.{hint}"
+        f"no robot '{name}' in the library ({', '.join(names)}) nor in the package {PACKAGE} "
+        f"({', '.join(EXAMPLES)}), and it is no path of a .urdf file.{hint}"
     )
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from appell.errors import InputError
+from appell.model import edit
 from appell.model.build import attach
 from appell.model.dh import from_dh, link_inertia
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
+from appell.model.place import Pose
 from appell.robots.dynamics import Array, Dynamics, Numbers, kind_of, one_of
 from appell.robots.system import Tree
 
@@ -45,6 +47,13 @@ class Robot(Dynamics):
     def from_dh(cls, **table: Any) -> Robot:
         """A chain from Denavit-Hartenberg parameters: see :func:`appell.model.dh.from_dh`."""
         return cls(from_dh(**table))
+
+    @classmethod
+    def from_urdf(cls, source: str | os.PathLike[str], **options: Any) -> Robot:
+        """A tree from a URDF file, or from its text: see :func:`appell.model.urdf.read_urdf`."""
+        from appell.model.urdf import read_urdf
+
+        return cls(read_urdf(source, **options))
 
     # What it is
 
@@ -81,6 +90,12 @@ class Robot(Dynamics):
 
     def __repr__(self) -> str:
         return f"<Robot {self.name}: {self.nv} joints, {len(self.link_names)} links>"
+
+    def __str__(self) -> str:
+        """A table of joints with their kinds and limits, and of the links they carry."""
+        from appell.model.model_table import model_table
+
+        return model_table(self.model) if is_tree(self) else repr(self)
 
     # Dynamics
 
@@ -151,6 +166,11 @@ class Robot(Dynamics):
         load = link_inertia("payload", mass, com, inertia)
         return self._with_model(attach(self.model, load, frame))
 
+    def with_armature(self, armature: Mapping[str, float]) -> Self:
+        """The robot with other inertias felt at its joints, by name, as MuJoCo's and Pinocchio's
+        armature: those of rotors without a gear, in kg m^2, or kg at a sliding joint."""
+        return self._with_model(edit.with_armature(self.model, armature))
+
     def with_parameters(
         self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
     ) -> Self:
@@ -159,6 +179,45 @@ class Robot(Dynamics):
         given = np.asarray(parameters, dtype=float)
         changed = with_parameters(self.model, given, friction=friction, rotors=rotors)
         return self._with_model(changed)
+
+    def locked(self, positions: Mapping[str, Any]) -> Robot:
+        """The robot with joints held at positions, ``{"elbow": 0.5}``: they are no joints any more,
+        and the bodies they join are one. What mimics a locked joint is locked with it. A ball
+        joint's position is a quaternion, that of a free base ("free") a position and a quaternion.
+        """
+        return Robot(edit.locked(self._tree("locked"), positions))
+
+    def attached(
+        self,
+        other: Robot,
+        link: str | None = None,
+        pose: Pose = None,
+        *,
+        prefix: str = "",
+    ) -> Robot:
+        """The robot with another one's root fixed to a link (the tip without a name), at a pose in
+        the link's axes: a tool, a hand, a load with joints. Names of the other's links and joints
+        get the ``prefix``. Gravity and base are this robot's; where the other hangs on the tip, its
+        tip is the whole's. :func:`~appell.model.place.pose_of` lists the ways to write a pose."""
+        if not is_tree(other):
+            raise InputError(f"attached({other!r}): expected a robot without loops.")
+        model = self._tree("attached")
+        return Robot(edit.attached(model, other.model, link, pose, prefix=prefix))
+
+    def with_frame(self, name: str, link: str, pose: Pose = None) -> Robot:
+        """The robot with a frame of that name fixed to a link, at a pose in the link's axes. It is
+        one of ``link_names`` then, and can be named wherever a link is, as ``frame`` or among the
+        points that touch walls. Where it need not have a name, give ``appell.Frame(link, pose)``
+        for ``frame``."""
+        return Robot(edit.with_frame(self._tree("with_frame"), name, link, pose))
+
+    def _tree(self, method: str) -> Model:
+        """The model, of a robot without loops."""
+        if not is_tree(self):
+            raise InputError(
+                f"'{self.name}' has loops: {method} changes a tree; change it before it is closed."
+            )
+        return self.model
 
     def to_urdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the robot to a .urdf file, which ``appell.load`` reads back to the same dynamics;

@@ -1,4 +1,4 @@
-"""Places on a robot's links, and how they move.
+"""How places on a robot's links move.
 
 A way leads from a body to a place that it carries, over the joints between them. Seen
 from that body, the place's velocity is found joint by joint in the moving axes, so that
@@ -8,78 +8,22 @@ the last joints of the way appear in it by few and simple terms.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from appell.equations.instant import placed as at_this_instant
 from appell.equations.instant import positions
 from appell.equations.kinematics import ORIGIN, Pose, then
-from appell.errors import InputError, ModelError
-from appell.maths.rotation import AboutZ, After, Rotation
+from appell.maths.rotation import Rotation
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, Z, cross
-from appell.model.build import as_array, as_rotation, as_vector, frame_along, from_rpy
 from appell.model.model import BASE, Frame, Model
+from appell.model.place import WORLD, Place
 
-WORLD = "world"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A frame on a link (or on the "world"): at ``position`` in the link's axes, its z along
-    ``axis``, or turned by roll, pitch and yaw, ``rpy``, as in URDF."""
-
-    link: str
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    axis: tuple[float, float, float] | None = None
-    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        for what in ("position", "axis", "rpy"):
-            given = getattr(self, what)
-            if given is not None:
-                object.__setattr__(self, what, _three(f"place on '{self.link}': {what}", given))
-        if self.axis is not None and any(self.rpy):
-            raise InputError(f"place on '{self.link}': give either axis or rpy, not both.")
-
-    def on(self, model: Model) -> Frame:
-        """The same place on a body of the model."""
-        known = [frame.name for frame in model.frames]
-        if self.link == WORLD and WORLD not in known:
-            link = Frame(WORLD, BASE, AboutZ(1, 0), ZERO)
-        elif self.link in known:
-            link = model.frame(self.link)
-        else:
-            raise ModelError(
-                f"'{model.name}' has no link '{self.link}'; its links are {', '.join(known)}, and "
-                f"'{WORLD}' is what does not move."
-            )
-        turned = After(link.R, as_rotation(self._rotation()))
-        s = link.s + link.R @ as_vector(self.position)
-        size = max(abs(float(x)) for x in (*link.s, *self.position))
-        return replace(link, R=as_rotation(as_array(turned)), s=as_vector(s, size))
-
-    def _rotation(self) -> Any:
-        if self.axis is not None:
-            return frame_along(np.array(self.axis), self.link)
-        return from_rpy(self.rpy)
+__all__ = ["WORLD", "Place", "Way", "common", "placed"]
 
 
 def placed(given: str | Place) -> Place:
     """A place; the name of a link is its frame's origin."""
     return Place(given) if isinstance(given, str) else given
-
-
-def _three(what: str, given: Any) -> tuple[float, float, float]:
-    try:
-        x, y, z = (float(x) for x in given)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} = {given!r}; expected three numbers.") from None
-    if not np.isfinite([x, y, z]).all():
-        raise InputError(f"{what} = {given!r}; expected finite numbers.")
-    return x, y, z
 
 
 class Way:
