@@ -43,6 +43,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
         d = robot.system.size("d")
         return [np.zeros(d)] if d else []
 
+    def push(robot: Any) -> dict[str, Any]:
+        return {robot.link_names[-1]: np.ones(6)}
+
     def quantity(name: str, n: int) -> Callable[[Any], Any]:
         return lambda robot: getattr(robot, name)(*state(robot)[:n])
 
@@ -59,6 +62,26 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     asked["forward_dynamics"] = lambda r: r.forward_dynamics(*state(r)[:2], *tau(r))
     asked["forward_kinematics"] = lambda r: r.forward_kinematics(state(r)[0], r.link_names[-1])
     asked["jacobian"] = lambda r: r.jacobian(state(r)[0], r.link_names[-1])
+    asked["poses"] = quantity("poses", 1)
+    for name, n in {"jacobian_rate": 2, "velocity": 2, "acceleration": 3}.items():
+        asked[name] = lambda r, name=name, n=n: getattr(r, name)(*state(r)[:n], r.link_names[-1])
+    asked["jacobian(axes=, relative_to=)"] = lambda r: r.jacobian(
+        state(r)[0], r.link_names[-1], axes="local", relative_to=r.link_names[0]
+    )
+    asked["inverse_dynamics(forces=)"] = lambda r: r.inverse_dynamics(*state(r), forces=push(r))
+    asked["forward_dynamics(forces=)"] = lambda r: r.forward_dynamics(
+        *state(r)[:2], *tau(r), forces=push(r)
+    )
+    for name, n in {
+        "centre_of_mass": 1, "centre_of_mass_jacobian": 1, "centre_of_mass_velocity": 2,
+        "momentum": 2, "momentum_rate": 3, "momentum_matrix": 1, "momentum_matrix_rate": 2,
+        "inverse_mass_matrix": 1, "joint_wrenches": 3, "base_wrench": 3, "momentum_regressor": 2,
+        "kinetic_energy_regressor": 2, "potential_energy_regressor": 1,
+    }.items():  # fmt: skip
+        asked[name] = quantity(name, n)
+    asked["operational_inertia(inverse=True)"] = lambda r: r.operational_inertia(
+        state(r)[0], r.link_names[-1], inverse=True
+    )
     asked["inverse_kinematics"] = lambda r: appell.control.inverse_kinematics(
         r, *_reached(r, state(r)[0]), frame=r.link_names[-1], limits=False
     )
@@ -85,6 +108,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     asked["selfcheck"] = lambda r: r.selfcheck(2)
     asked["to_urdf"] = _written
     asked["simulate"] = lambda r: appell.simulate(r, *state(r)[:2], until=0.01, stops=False)
+    asked["simulate(forces=)"] = lambda r: appell.simulate(
+        r, *state(r)[:2], until=0.01, stops=False, forces=push(r)
+    )
     asked["simulate(walls=)"] = lambda r: appell.simulate(
         r,
         *state(r)[:2],

@@ -9,6 +9,7 @@ import numpy as np
 from appell.equations.quantities import QUANTITIES
 from appell.model.library.random import random_tree
 from appell.model.model import Model
+from appell.robots.recipe import equation_of, recipe_for
 
 
 def tree_of_bodies(*arguments: Any, **options: Any) -> Model:
@@ -27,6 +28,13 @@ def evaluate(
     if len(asked.outputs) == 1:
         return stacked(results, len(states[0]))
     return tuple(stacked(x, len(states[0])) for x in results)
+
+
+def answer(robot: Any, quantity: str, *states: np.ndarray, **options: Any) -> np.ndarray:
+    """What a robot's kernel with these options gives for states (N, n), uncompiled."""
+    recipe = recipe_for(robot.system, quantity, regroup=False, **options)
+    results = equation_of(robot.system, recipe)(*(list(np.moveaxis(x, -1, 0)) for x in states))
+    return stacked(results, len(states[0]))
 
 
 class Uncompiled:

@@ -17,7 +17,7 @@ from appell.model.model import Model
 Axes = tuple[int | str, ...]
 Equation = Callable[..., Any]
 # What the results of single joints say of a robot with compound ones.
-Meaning = Callable[[Model, Mapping[str, Any], Any], Any]
+Meaning = Callable[..., Any]
 
 
 def in_coordinates(
@@ -38,7 +38,7 @@ def in_coordinates(
                 pairs = zip(results, outputs, strict=True)
                 results = tuple(_contracted(model, x, axes) for x, axes in pairs)
         if model.compounds and meaning:
-            return meaning(model, dict(zip(inputs, states, strict=True)), results)
+            return meaning(model, dict(zip(inputs, states, strict=True)), results, *rest)
         return results
 
     return reduced

@@ -44,6 +44,9 @@ class Pair(NamedTuple):
     def __add__(self, other: Pair) -> Pair:
         return Pair(self.linear + other.linear, self.angular + other.angular)
 
+    def __sub__(self, other: Pair) -> Pair:
+        return Pair(self.linear - other.linear, self.angular - other.angular)
+
     def __matmul__(self, other: Pair) -> Scalar:
         return self.linear @ other.linear + self.angular @ other.angular
 

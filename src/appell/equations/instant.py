@@ -156,9 +156,10 @@ def acceleration(model: Model, states: Mapping[str, Any], a: Sequence[Scalar]) -
     return [x + c for x, c in zip(a, rotating(model, states["v"]), strict=True)]
 
 
-def coriolis_matrix(model: Model, v: Sequence[Scalar], C: Rows, M: Rows) -> Rows:
-    """C = C' - M dJ: C v + g is the bias and dM/dt - 2C skew, as for the joints."""
-    return _less(C, M, [(c, rates(c, v)) for c in model.compounds])
+def in_speeds(model: Model, v: Sequence[Scalar], A: Rows, X: Rows) -> Rows:
+    """A - X dJ: the rate of a matrix X that multiplies the speeds, where A is that of the joints;
+    and C, where X is M: C v + g is the bias and dM/dt - 2C skew, as for the joints."""
+    return _less(A, X, [(c, rates(c, v)) for c in model.compounds])
 
 
 def derivatives(model: Model, states: Mapping[str, Any], results: Any) -> tuple[Rows, Rows, Rows]:

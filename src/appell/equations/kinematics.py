@@ -35,9 +35,18 @@ def poses(model: Model, q: Sequence[Scalar]) -> dict[int, Pose]:
 
 def forward_kinematics(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scalar]]:
     """The homogeneous matrix of a frame in the base's."""
-    R, s = _place(model, q, frame)
-    rows = [[*row, p] for row, p in zip(R.rows, s, strict=True)]
-    return [*rows, [0, 0, 0, 1]]
+    return homogeneous(*then(poses(model, q)[frame.body], frame.R, frame.s))
+
+
+def link_poses(model: Model, q: Sequence[Scalar]) -> list[list[list[Scalar]]]:
+    """The homogeneous matrices of all frames."""
+    places = poses(model, q)
+    return [homogeneous(*then(places[frame.body], frame.R, frame.s)) for frame in model.frames]
+
+
+def homogeneous(R: Matrix, s: Vector) -> list[list[Scalar]]:
+    """Axes and origin of a frame as a matrix of four rows."""
+    return [*([*row, p] for row, p in zip(R.rows, s, strict=True)), [0, 0, 0, 1]]
 
 
 def jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scalar]]:
@@ -53,10 +62,6 @@ def jacobian(model: Model, q: Sequence[Scalar], frame: Frame) -> list[list[Scala
         for row, x in enumerate((*linear, *turning)):
             J[row][i] = x
     return J
-
-
-def _place(model: Model, q: Sequence[Scalar], frame: Frame) -> Pose:
-    return then(poses(model, q)[frame.body], frame.R, frame.s)
 
 
 def then(pose: Pose, R: Rotation, s: Vector) -> Pose:

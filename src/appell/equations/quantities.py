@@ -1,8 +1,9 @@
 """What can be asked of a robot, and the equations that answer it.
 
 Each quantity names its inputs and outputs with their axes ("n" counts speeds, "q" coordinates,
-"d" actuators, "p" inertial parameters, a regressor's name its columns) and its formulations, the
-first of which is the default. How long an axis is, the robot says.
+"d" actuators, "links" frames, "moving" links, "p" inertial parameters, a regressor's name its
+columns) and its formulations, the first of which is the default. How long an axis is, the robot
+says.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from appell.equations import (
     composite,
     composite_body,
     energy,
+    frame_motion,
     gibbs_lean,
     gibbs_tensor,
     gibbs_tree,
@@ -25,14 +27,17 @@ from appell.equations import (
     instant,
     kinematics,
     lagrange_euler,
+    momentum,
     newton_euler,
 )
+from appell.equations import regressor as regressors
 from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, in_joints, paths
 from appell.equations.linear import back_substitute, factorise, invert, solve
+from appell.equations.operational import operational_inertia, operational_mobility
 from appell.equations.regressor import regressor
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO
-from appell.model.model import Model
+from appell.model.model import Frame, Model
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,39 @@ def flow(motion: Equation) -> Equation:
 
 def _coriolis_of_compounds(model: Model, states: Mapping[str, Any], C: Any) -> Any:
     M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, states["q"])
-    return instant.coriolis_matrix(model, states["v"], C, M)
+    return instant.in_speeds(model, states["v"], C, M)
+
+
+def _jacobian_rate_of_compounds(
+    model: Model, states: Mapping[str, Any], dJ: Any, frame: Frame
+) -> Any:
+    J = QUANTITIES["jacobian"].formulations["bodies"](model, states["q"], frame)
+    return instant.in_speeds(model, states["v"], dJ, J)
+
+
+def _momentum_rate_of_compounds(model: Model, states: Mapping[str, Any], dA: Any) -> Any:
+    A = QUANTITIES["momentum_matrix"].formulations["bodies"](model, states["q"])
+    return instant.in_speeds(model, states["v"], dA, A)
+
+
+def _inverse_mass_matrix(mass_matrix: Equation) -> Equation:
+    """M^-1, by the factors of M."""
+
+    def inverse(model: Model, q: Any) -> Any:
+        return invert(mass_matrix(model, q), paths(model))
+
+    return inverse
+
+
+def _felt(inertia: Equation) -> Equation:
+    """The inertia, or its inverse, that a frame feels."""
+
+    def of_frame(model: Model, q: Any, frame: Frame) -> Any:
+        J = QUANTITIES["jacobian"].formulations["bodies"](model, q, frame)
+        M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, q)
+        return inertia(J, M, paths(model))
+
+    return of_frame
 
 
 def _forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Any:
@@ -254,6 +291,20 @@ _FORWARD = Quantity(
     regroup=frozenset(("gibbs_lean", "articulated_body")),
 )
 
+_MASS = _of_bodies(
+    ("q",),
+    {"M": _nn},
+    regroup=("gibbs_lean",),
+    gibbs_lean=gibbs_lean.mass_matrix,
+    gibbs_tensor=gibbs_tensor.mass_matrix,
+    composite_body=composite_body.mass_matrix,
+    lagrange_euler=lagrange_euler.mass_matrix,
+    gibbs_tree=gibbs_tree.mass_matrix,
+    gibbs_vector=_by_columns(gibbs_vector.inverse_dynamics),
+    gibbs_vector_paul=_by_columns(gibbs_vector_paul.inverse_dynamics),
+    newton_euler=_by_columns(newton_euler.inverse_dynamics),
+)
+
 QUANTITIES: dict[str, Quantity] = {
     "inverse_dynamics": _INVERSE,
     "forward_dynamics": _FORWARD,
@@ -268,19 +319,7 @@ QUANTITIES: dict[str, Quantity] = {
         formulations={name: flow(_motion(f)) for name, f in _FORWARD.formulations.items()},
     ),
     "generalised_forces": replace(_INVERSE, outputs={"Q": _n}),
-    "mass_matrix": _of_bodies(
-        ("q",),
-        {"M": _nn},
-        regroup=("gibbs_lean",),
-        gibbs_lean=gibbs_lean.mass_matrix,
-        gibbs_tensor=gibbs_tensor.mass_matrix,
-        composite_body=composite_body.mass_matrix,
-        lagrange_euler=lagrange_euler.mass_matrix,
-        gibbs_tree=gibbs_tree.mass_matrix,
-        gibbs_vector=_by_columns(gibbs_vector.inverse_dynamics),
-        gibbs_vector_paul=_by_columns(gibbs_vector_paul.inverse_dynamics),
-        newton_euler=_by_columns(newton_euler.inverse_dynamics),
-    ),
+    "mass_matrix": _MASS,
     "coriolis_matrix": _of_bodies(
         ("q", "v"),
         {"C": _nn},
@@ -325,7 +364,75 @@ QUANTITIES: dict[str, Quantity] = {
     "forward_kinematics": _of_bodies(
         ("q",), {"T": (4, 4)}, frame=True, bodies=kinematics.forward_kinematics
     ),
+    "poses": _of_bodies(("q",), {"T": ("links", 4, 4)}, bodies=kinematics.link_poses),
     "jacobian": _of_bodies(("q",), {"J": (6, "n")}, frame=True, bodies=kinematics.jacobian),
+    "jacobian_rate": _of_bodies(
+        ("q", "v"),
+        {"dJ": (6, "n")},
+        frame=True,
+        meaning=_jacobian_rate_of_compounds,
+        bodies=frame_motion.jacobian_rate,
+    ),
+    "velocity": _of_bodies(("q", "v"), {"V": (6,)}, frame=True, bodies=frame_motion.velocity),
+    "acceleration": _of_bodies(
+        ("q", "v", "a"), {"A": (6,)}, frame=True, bodies=frame_motion.acceleration
+    ),
+    "spatial_acceleration": _of_bodies(
+        ("q", "v", "a"), {"A": (6,)}, frame=True, bodies=frame_motion.spatial_acceleration
+    ),
+    "inverse_mass_matrix": Quantity(
+        state("q"),
+        {"W": _nn},
+        {"gibbs_lean": _inverse_mass_matrix(_MASS.formulations["gibbs_lean"])},
+        regroup=frozenset(("gibbs_lean",)),
+    ),
+    **{
+        name: Quantity(state("q"), {"L": (6, 6)}, {"gibbs_lean": _felt(f)}, frame=True)
+        for name, f in (
+            ("operational_inertia", operational_inertia),
+            ("operational_mobility", operational_mobility),
+        )
+    },
+    **{
+        f"{prefix}{name}": _of_bodies(names, {out: axes}, frame=bool(prefix), bodies=f)
+        for prefix in ("", "subtree_")
+        for name, names, out, axes, f in (
+            ("centre_of_mass", ("q",), "c", (3,), momentum.centre_of_mass),
+            (
+                "centre_of_mass_jacobian",
+                ("q",),
+                "J",
+                (3, "n"),
+                momentum.centre_of_mass_jacobian,
+            ),
+            ("centre_of_mass_velocity", ("q", "v"), "V", (3,), momentum.centre_of_mass_velocity),
+        )
+    },
+    "momentum": _of_bodies(("q", "v"), {"h": (6,)}, bodies=momentum.momentum),
+    "momentum_rate": _of_bodies(("q", "v", "a"), {"dh": (6,)}, bodies=momentum.momentum_rate),
+    "momentum_matrix": _of_bodies(("q",), {"A": (6, "n")}, bodies=momentum.momentum_matrix),
+    "momentum_matrix_rate": _of_bodies(
+        ("q", "v"),
+        {"dA": (6, "n")},
+        meaning=_momentum_rate_of_compounds,
+        bodies=momentum.momentum_matrix_rate,
+    ),
+    "joint_wrenches": _of_bodies(
+        ("q", "v", "a"), {"w": ("moving", 6)}, bodies=momentum.joint_wrenches
+    ),
+    "base_wrench": _of_bodies(("q", "v", "a"), {"w": (6,)}, bodies=momentum.base_wrench),
+    "momentum_regressor": _of_bodies(
+        ("q", "v"), {"Y": ("n", "p")}, gibbs_tensor=regressors.momentum_regressor
+    ),
+    "kinetic_energy_regressor": _of_bodies(
+        ("q", "v"), {"Y": ("p",)}, bodies=regressors.kinetic_energy_regressor
+    ),
+    "potential_energy_regressor": _of_bodies(
+        ("q",), {"Y": ("p",)}, bodies=regressors.potential_energy_regressor
+    ),
+    "body_regressor": _of_bodies(
+        ("q", "v", "a"), {"Y": (6, 10)}, frame=True, gibbs_tensor=regressors.body_regressor
+    ),
     "inverse_dynamics_derivatives": _of_bodies(
         ("q", "v", "a"),
         {"dtau_dq": _nn, "dtau_dv": _nn, "dtau_da": _nn},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from appell.equations.gibbs_tensor import accelerations, angular_acceleration_tensor
+from appell.equations.kinematics import poses, then
 from appell.maths.scalar import Scalar, sign
-from appell.maths.vector import ZERO, Vector, cross
-from appell.model.model import BASE, Model
+from appell.maths.vector import ZERO, Vector, Z, cross
+from appell.model.model import BASE, Frame, Model
 
 
 def regressor(
@@ -47,6 +49,57 @@ def regressor(
         for i, row in enumerate(Y):
             row.extend(x[i] if j == i else 0 for j in model.driven)
     return Y
+
+
+def momentum_regressor(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar]
+) -> list[list[Scalar]]:
+    """Y with M v = Y p: the forces that bring a robot at rest, without weight, to speeds v."""
+    return regressor(replace(model, gravity=ZERO), q, [0] * len(v), v)
+
+
+def kinetic_energy_regressor(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar]
+) -> list[Scalar]:
+    """Y with T = Y p, p as for the regressor."""
+    w, ds = {BASE: ZERO}, {BASE: ZERO}
+    found: list[Scalar] = []
+    for i, body in model.outwards():
+        on, Rt = body.parent, body.rotation(q[i]).T
+        w[i] = Rt @ w[on] + Z * (body.rho * v[i])
+        ds[i] = Rt @ (ds[on] + cross(w[on], body.offset(q[i]))) + Z * (body.sigma * v[i])
+    for i, body in model.links.items():
+        link = model.frame(body.name)
+        o = link.R.T @ w[i]
+        u = link.R.T @ (ds[i] + cross(w[i], link.s))
+        found += [0.5 * (u @ u), *cross(u, o)]
+        found += [0.5 * o.x * o.x, o.x * o.y, 0.5 * o.y * o.y, o.x * o.z, o.y * o.z]
+        found.append(0.5 * o.z * o.z)
+    return found + ([0.5 * v[i] * v[i] for i in model.driven] if model.rotors else [])
+
+
+def potential_energy_regressor(model: Model, q: Sequence[Scalar]) -> list[Scalar]:
+    """Y with U = Y p, p as for the regressor."""
+    places, found = poses(model, q), []
+    for i, body in model.links.items():
+        link = model.frame(body.name)
+        R, s = then(places[i], link.R, link.s)
+        found += [-(model.gravity @ s), *(-(R.T @ model.gravity)), 0, 0, 0, 0, 0, 0]
+    return found + ([0] * len(model.driven) if model.rotors else [])
+
+
+def body_regressor(
+    model: Model, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar], frame: Frame
+) -> list[list[Scalar]]:
+    """Y, 6 x 10: force and moment that a body fixed to a frame needs, about the frame's origin in
+    its axes, are Y times the body's ten parameters about that origin."""
+    w, dw, dds, W = accelerations(model, q, v, a)
+    i, R = frame.body, frame.R.T
+    if i == BASE:
+        columns = _columns(ZERO, ZERO, R @ -model.gravity)
+    else:
+        columns = _columns(R @ w[i], R @ dw[i], R @ (dds[i] + W[i] @ frame.s))
+    return [[*row] for row in zip(*((*f, *n) for f, n in columns), strict=True)]
 
 
 def _columns(w: Vector, dw: Vector, dds: Vector) -> list[tuple[Vector, Vector]]:

@@ -137,11 +137,12 @@ class SphericalModel:
     def sizes(self) -> dict[str, int]:
         """What the axes of its quantities count: coordinates, speeds, both, actuators, passive
         joints between links, actuated and passive ones, limbs that close loops (without such, one
-        that always reaches), inertial parameters."""
+        that always reaches), inertial parameters, frames."""
         return {
             "q": self.nq, "n": self.nv, "y": self.nq + self.nv, "d": len(self.actuated),
             "passive": len(self.passive), "joints": len(self.reported),
             "limbs": max(1, len(self.closing)), "p": 10 * len(self.inertias),
+            "links": len(self.frames),
         }  # fmt: skip
 
     @cached_property

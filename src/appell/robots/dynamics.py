@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -14,10 +14,12 @@ from appell.equations.quantities import regressor_named
 from appell.errors import InputError
 from appell.model import configuration
 from appell.model.build import gravity_field
-from appell.model.configuration import Configurations
 from appell.model.parameters import groups, names
+from appell.robots.frames_and_momentum import Array, FramesAndMomentum, Numbers, one_of
 from appell.robots.recipe import compiled, equation_of, recipe_for, recorded, shapes
 from appell.robots.system import System, formulation_of
+
+__all__ = ["Array", "Dynamics", "Forces", "Numbers", "float_kind", "kind_of", "one_of"]
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
     from appell.robots.selfcheck import Check
 
-Array = npt.NDArray[np.floating[Any]]
-Numbers = npt.ArrayLike
+Forces = Mapping[str, Numbers] | None  # wrenches by frame
+_OPTIONS = ("frame", "axes", "relative_to", "forces", "formulation")
 
 
-class Dynamics(Configurations):
+class Dynamics(FramesAndMomentum):
     """A system and the kernels that answer for it, each compiled when it is first used.
 
     Arguments are arrays whose last axis counts coordinates, speeds or actuators; leading axes are
@@ -44,8 +46,8 @@ class Dynamics(Configurations):
     def __init__(self, model: Any, system: System) -> None:
         self.model, self.system = model, system
         self._kernels: dict[Hashable, Kernel] = {}
-        self._asked: dict[tuple[str, str], Kernel] = {}  # the default ones, by name and dtype
-        self._singles: dict[str, Callable[..., Any]] = {}
+        self._requests: dict[Hashable, Kernel] = {}  # the same, by the arguments of kernel()
+        self._singles: dict[Hashable, Callable[..., Any]] = {}
 
     def __reduce__(self) -> Any:
         return type(self), (self.model,)
@@ -98,11 +100,14 @@ class Dynamics(Configurations):
         *,
         qd: Numbers | None = None,
         qdd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Forces tau of the actuators, (..., nv), that give accelerations a."""
+        """Forces tau of the actuators, (..., nv), that give accelerations a, with external
+        ``forces``: see :meth:`bias`."""
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
-        return self._evaluate("inverse_dynamics", arguments, out)
+        return self._forced("inverse_dynamics", arguments, out, forces, axes)
 
     def forward_dynamics(
         self,
@@ -111,15 +116,23 @@ class Dynamics(Configurations):
         tau: Numbers | None = None,
         *,
         qd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Accelerations a, (..., nv), that forces tau of the actuators give."""
-        return self._evaluate("forward_dynamics", (q, one_of("v", v, qd), tau), out)
+        """Accelerations a, (..., nv), that forces tau of the actuators give, with external
+        ``forces``: see :meth:`bias`."""
+        arguments = (q, one_of("v", v, qd), tau)
+        return self._forced("forward_dynamics", arguments, out, forces, axes)
 
     def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
         """The inertia matrix M of the speeds, (..., nv, nv), rotors included: the Hessian of the
         Gibbs function by the accelerations."""
         return self._evaluate("mass_matrix", (q,), out)
+
+    def inverse_mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
+        """M^-1, (..., nv, nv)."""
+        return self._evaluate("inverse_mass_matrix", (q,), out)
 
     def coriolis_matrix(
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
@@ -132,10 +145,22 @@ class Dynamics(Configurations):
         return self._evaluate("gravity", (q,), out)
 
     def bias(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
+        out: Any = None,
     ) -> Array:
-        """C v + g, (..., nv)."""
-        return self._evaluate("bias", (q, one_of("v", v, qd)), out)
+        """C v + g, (..., nv), less the work of external ``forces``.
+
+        These map frames to wrenches (..., 6): a force and a moment that the surroundings exert at
+        the frame's origin, in the base's axes, or with ``axes="local"`` in the frame's own. On
+        the speeds a wrench w is the force J^T w: M a + C v + g = tau + J^T w.
+        """
+        return self._forced("bias", (q, one_of("v", v, qd)), out, forces, axes)
 
     def regressor(
         self,
@@ -187,11 +212,14 @@ class Dynamics(Configurations):
         *,
         qd: Numbers | None = None,
         qdd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
-        """d tau / dq, d tau / dv and d tau / da, each (..., nv, nv)."""
+        """d tau / dq, d tau / dv and d tau / da, each (..., nv, nv), with external ``forces``
+        (see :meth:`bias`) whose wrenches stay as they are."""
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
-        return self._evaluate("inverse_dynamics_derivatives", arguments, out)
+        return self._forced("inverse_dynamics_derivatives", arguments, out, forces, axes)
 
     def forward_dynamics_derivatives(
         self,
@@ -200,22 +228,14 @@ class Dynamics(Configurations):
         tau: Numbers | None = None,
         *,
         qd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
-        """da/dq, da/dv and da/dtau (M^-1 of a tree), each (..., nv, nv)."""
+        """da/dq, da/dv and da/dtau (M^-1 of a tree), each (..., nv, nv), with external ``forces``
+        (see :meth:`bias`) whose wrenches stay as they are."""
         arguments = (q, one_of("v", v, qd), *([tau] if self.system.size("d") else []))
-        return self._evaluate("forward_dynamics_derivatives", arguments, out)
-
-    # Kinematics
-
-    def forward_kinematics(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
-        """The pose of a link, (..., 4, 4), in the base; the tip's or platform's without a name."""
-        return self._evaluate("forward_kinematics", (q,), out, frame)
-
-    def jacobian(self, q: Numbers, frame: str | None = None, *, out: Any = None) -> Array:
-        """J, (..., 6, nv): velocity of the frame's origin, then its angular velocity, both in
-        the base's axes."""
-        return self._evaluate("jacobian", (q,), out, frame)
+        return self._forced("forward_dynamics_derivatives", arguments, out, forces, axes)
 
     # Its equations
 
@@ -230,6 +250,9 @@ class Dynamics(Configurations):
         parameters: Sequence[str] | str | bool = (),
         wrt: Sequence[str] | str = (),
         regroup: bool = True,
+        axes: str = "base",
+        relative_to: str | None = None,
+        forces: Sequence[str] = (),
     ) -> Kernel:
         """A quantity's compiled equation, which refuses nothing.
 
@@ -237,22 +260,50 @@ class Dynamics(Configurations):
         numbers inputs ("mass", "com", "inertia", "geometry", "gravity", or True for all), whose
         own values are ``kernel.defaults``; ``wrt`` differentiates by inputs. Inertial parameters
         are regrouped to the fewest that give the same dynamics; ``regroup=False`` takes them as
-        they are given, as do kernels with parameters.
+        they are given, as do kernels with parameters. ``axes`` and ``relative_to`` are those of
+        frames' motion; ``forces`` names frames whose wrenches, "wrench_" and the frame's name, are
+        inputs after the state.
         """
+        request = (
+            quantity, formulation, dtype, target, frame, parameters, wrt, regroup, axes,
+            relative_to, forces,
+        )  # fmt: skip
+        try:
+            kernel = self._requests.get(request)
+        except TypeError:  # lists, or what will be refused
+            return self._made(*request)
+        if kernel is None:
+            kernel = self._requests[request] = self._made(*request)
+        return kernel
+
+    def _made(
+        self, quantity: str, formulation: str | None, dtype: Any, target: str, frame: str | None,
+        parameters: Any, wrt: Any, regroup: bool, axes: str, relative_to: str | None, forces: Any,
+    ) -> Kernel:  # fmt: skip
+        """The kernel for a request, found by its recipe or compiled."""
         if target != "cpu":
             raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
         kind = float_kind(dtype)
         by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
+        on = (forces,) if isinstance(forces, str) else tuple(forces)
         recipe = recipe_for(
-            self.system, quantity, formulation, frame, groups(parameters), by, regroup
-        )
+            self.system, quantity, formulation, frame, groups(parameters), by, regroup, axes,
+            relative_to, on,
+        )  # fmt: skip
         key = recipe, kind
         if key not in self._kernels:  # two threads may make it twice, from the same code
             self._kernels[key] = compiled(self.system, recipe, kind)
         return self._kernels[key]
 
     def equation(
-        self, quantity: str, *, formulation: str | None = None, frame: str | None = None
+        self,
+        quantity: str,
+        *,
+        formulation: str | None = None,
+        frame: str | None = None,
+        axes: str = "base",
+        relative_to: str | None = None,
+        forces: Sequence[str] = (),
     ) -> Callable[..., Any]:
         """A quantity's equation as it is written, uncompiled, for scalars of any kind.
 
@@ -262,7 +313,10 @@ class Dynamics(Configurations):
         the bodies' joints, which are others where frames are turned, joints mimic others or stand
         in another order, or the base is free.)
         """
-        recipe = recipe_for(self.system, quantity, formulation, frame, regroup=False)
+        recipe = recipe_for(
+            self.system, quantity, formulation, frame, regroup=False, axes=axes,
+            relative_to=relative_to, forces=tuple(forces),
+        )  # fmt: skip
         sizes = {x: size for x, (size,) in shapes(self.system, recipe)[0].items()}
         equation = equation_of(self.system, recipe)
 
@@ -325,10 +379,6 @@ class Dynamics(Configurations):
         """Laws of this kind of robot only, at states where forces tau give accelerations a."""
         return []
 
-    def _default(self, quantity: str, dtype: str) -> Kernel:
-        """The kernel behind the method of that name."""
-        return self.kernel(quantity, dtype=dtype)
-
     def _regressor(self, friction: bool, rotors: bool) -> str:
         """The quantity with these columns."""
         return regressor_named(friction, rotors)
@@ -336,54 +386,54 @@ class Dynamics(Configurations):
     def _with_model(self, model: Any) -> Self:
         return type(self)(model)  # type: ignore[call-arg]  # a robot is made from its model
 
-    def _evaluate(
-        self,
-        quantity: str,
-        arguments: tuple[Any, ...],
-        out: Any,
-        frame: str | None = None,
-        formulation: str | None = None,
+    def _forced(
+        self, quantity: str, arguments: tuple[Any, ...], out: Any, forces: Forces, axes: str
     ) -> Any:
-        if frame is not None or formulation is not None:
-            kernel = self.kernel(
-                quantity, dtype=kind_of(arguments), frame=frame, formulation=formulation
+        """A quantity with external forces, if there are any."""
+        if forces is None:
+            return self._evaluate(quantity, arguments, out)
+        if type(forces) is not dict and not isinstance(forces, Mapping):
+            raise InputError(
+                f"{quantity}: forces = {forces!r}; expected wrenches by frame: "
+                "forces={'hand': (fx, fy, fz, mx, my, mz)}."
             )
-            return kernel(*arguments, out=out)
+        arguments = (*arguments, *forces.values())
+        options = (None, axes, None, tuple(forces)) if forces else ()
+        return self._evaluate(quantity, arguments, out, options)
+
+    def _evaluate(
+        self, quantity: str, arguments: tuple[Any, ...], out: Any, options: tuple[Any, ...] = ()
+    ) -> Any:
+        """What the kernel of a quantity gives; ``options`` are some of kernel()'s, in the order of
+        _OPTIONS."""
         if out is not None:
-            return self._general(quantity, arguments, out)
-        single = self._singles.get(quantity)
+            return self._general(quantity, arguments, out, options)
+        key = (quantity, options) if options else quantity
+        try:
+            single = self._singles.get(key)
+        except TypeError:  # a frame that is no name: the kernel refuses it
+            return self._general(quantity, arguments, None, options)
         if single is None:
-            single = self._singles[quantity] = self._single(quantity)
+            single = self._singles[key] = self._single(quantity, options)
         return single(*arguments)
 
-    def _general(self, quantity: str, arguments: tuple[Any, ...], out: Any) -> Any:
+    def _general(
+        self, quantity: str, arguments: tuple[Any, ...], out: Any, options: tuple[Any, ...]
+    ) -> Any:
         """For batches and for both dtypes."""
-        kind = kind_of(arguments)
-        kernel = self._asked.get((quantity, kind))
-        if kernel is None:
-            kernel = self._asked[quantity, kind] = self._default(quantity, kind)
-        return kernel(*arguments, out=out)
+        chosen = dict(zip(_OPTIONS, options, strict=False))
+        return self.kernel(quantity, dtype=kind_of(arguments), **chosen)(*arguments, out=out)
 
-    def _single(self, quantity: str) -> Callable[..., Any]:
+    def _single(self, quantity: str, options: tuple[Any, ...]) -> Callable[..., Any]:
         """The fastest way for one state of float64; all else goes the general way."""
         myself = ref(self)  # the function must not keep the robot alive that holds it
 
         def general(*arguments: Any) -> Any:
             robot = myself()
             assert robot is not None
-            return robot._general(quantity, arguments, None)
+            return robot._general(quantity, arguments, None, options)
 
-        return self._default(quantity, "float64").single(general)
-
-
-def one_of(name: str, value: Any, alias: Any) -> Any:
-    """An argument that goes by two names."""
-    if alias is None:
-        return value
-    if value is not None:
-        other = {"v": "qd", "a": "qdd"}[name]
-        raise InputError(f"{name} is given twice, as {name} and as {other}; leave one out.")
-    return alias
+        return self.kernel(quantity, **dict(zip(_OPTIONS, options, strict=False))).single(general)
 
 
 def kind_of(arguments: tuple[Any, ...]) -> str:

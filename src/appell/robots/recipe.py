@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.compile.make import kernel_of
+from appell.equations.external import FORCED, on_speeds
+from appell.equations.frame_motion import SEEN, View
 from appell.errors import InputError, ModelError
 from appell.robots.system import System, formulation_of, quantity_of
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from appell.compile.tape import Tape
 
 Shapes = dict[str, tuple[int, ...]]
+_POSE = "forward_kinematics"
 
 
 class Recipe(NamedTuple):
@@ -26,6 +30,9 @@ class Recipe(NamedTuple):
     parameters: tuple[str, ...] = ()
     wrt: tuple[str, ...] = ()
     regroup: bool = True
+    axes: str = "base"  # of the motion of a frame, or of external forces
+    relative_to: str | None = None  # the frame that is taken for the base
+    forces: tuple[str, ...] = ()  # the frames that external forces act on
 
 
 def recipe_for(
@@ -36,14 +43,17 @@ def recipe_for(
     parameters: tuple[str, ...] = (),
     wrt: tuple[str, ...] = (),
     regroup: bool = True,
+    axes: str = "base",
+    relative_to: str | None = None,
+    forces: tuple[str, ...] = (),
 ) -> Recipe:
     """The recipe with the defaults filled in; refused if there is none such. The derivatives of a
-    quantity that has no equation for them are those by all of its inputs."""
+    quantity that has no equation for them, or none with external forces, are those by its state."""
     plain = str(quantity).removesuffix("_derivatives")
-    if str(quantity) not in system.quantities and plain in system.quantities:
+    if plain in system.quantities and (str(quantity) not in system.quantities or forces):
         inputs = system.quantities[plain].inputs
-        quantity = plain
-        wrt = (*(x for x, (axis, *_) in inputs.items() if system.size(str(axis))), *wrt)
+        by_state = tuple(x for x, (axis, *_) in inputs.items() if system.size(str(axis)))
+        wrt, quantity = (wrt if plain == quantity else (*by_state, *wrt)), plain
     if len(set(wrt)) < len(wrt):
         raise InputError(
             f"wrt={wrt}: second derivatives are not compiled; give each input once, and difference "
@@ -55,8 +65,33 @@ def recipe_for(
         system.frame(frame)
     elif frame is not None:
         raise InputError(f"{quantity} is asked of no frame; leave out frame={frame!r}.")
+    axes = _axes(quantity, axes, bool(forces))
+    if relative_to is not None:
+        if quantity not in SEEN:
+            raise InputError(f"{quantity} is relative to no frame; leave out relative_to.")
+        system.frame(relative_to)
+    if forces and _unforced(quantity) not in FORCED:
+        raise InputError(f"{quantity} takes no external forces; {', '.join(FORCED)} do.")
+    for name in forces:
+        system.frame(name)
     which = formulation_of(system, quantity, formulation)
-    return Recipe(quantity, which, frame, parameters, wrt, regroup and not parameters)
+    regroup = regroup and not parameters
+    return Recipe(quantity, which, frame, parameters, wrt, regroup, axes, relative_to, forces)
+
+
+def _axes(quantity: str, axes: str, forced: bool) -> str:
+    """Axes by the name that recipes have for them."""
+    if axes not in ("base", "mixed", "local"):
+        raise InputError(
+            f"{quantity}: axes = {axes!r}; expected 'base' (also 'mixed') or 'local', the frame's."
+        )
+    if axes == "local" and not forced and (quantity not in SEEN or quantity == _POSE):
+        raise InputError(f"{quantity} has no axes to choose; leave out axes={axes!r}.")
+    return "local" if axes == "local" else "base"
+
+
+def _unforced(quantity: str) -> str:
+    return quantity.removesuffix("_with_friction")
 
 
 def compiled(system: System, recipe: Recipe, dtype: str) -> Kernel:
@@ -83,7 +118,7 @@ def recorded(system: System, recipe: Recipe) -> Tape:
 
 
 def equation_of(system: System, recipe: Recipe) -> Callable[..., Any]:
-    """The equation as a function of its inputs and of the parameters among them."""
+    """The equation as a function of its inputs, of wrenches and of parameters among them."""
     asked = system.quantities[recipe.quantity]
     regroup = recipe.regroup and recipe.formulation in asked.regroup
     return partial(
@@ -99,14 +134,33 @@ def _evaluated(
     frame: bool,
     *arguments: Any,
 ) -> Any:
-    n = len(arguments) - len(recipe.parameters)
-    given = dict(zip(recipe.parameters, arguments[n:], strict=True))
-    subject = system.subject(given, regroup)
-    extra = (subject.frame(recipe.frame),) if frame else ()
+    end = len(arguments) - len(recipe.parameters)
+    n = end - len(recipe.forces)
+    state, wrenches = arguments[:n], arguments[n:end]
+    subject = system.subject(dict(zip(recipe.parameters, arguments[end:], strict=True)), regroup)
+    ask = partial(_other, system, subject)
     try:
-        return equation(subject, *arguments[:n], *extra)
+        if recipe.forces:
+            Q = [
+                on_speeds(ask, state[0], subject.frame(name), w, recipe.axes)
+                for name, w in zip(recipe.forces, wrenches, strict=True)
+            ]
+            total = [sum(x[1:], start=x[0]) for x in zip(*Q, strict=True)]
+            forced = FORCED[_unforced(recipe.quantity)]
+            return forced(ask, system.direct, partial(equation, subject), total, *state)
+        if recipe.axes != "base" or recipe.relative_to is not None:
+            to = recipe.relative_to
+            other = None if to is None else subject.frame(to)
+            view = View(subject.frame(recipe.frame), recipe.axes, other)
+            return SEEN[recipe.quantity](ask, view, *state)
+        return equation(subject, *state, *((subject.frame(recipe.frame),) if frame else ()))
     except ZeroDivisionError:
         raise ModelError(f"{recipe.quantity} of '{system.name}': {system.idle()}.") from None
+
+
+def _other(system: System, subject: Any, quantity: str, *arguments: Any) -> Any:
+    """Another quantity of the same robot, by its fastest equation."""
+    return system.quantities[quantity].formulations[system.default(quantity)](subject, *arguments)
 
 
 def _along(system: System, recipe: Recipe) -> dict[str, Any] | None:
@@ -132,5 +186,15 @@ def shapes(system: System, recipe: Recipe) -> tuple[Shapes, Shapes]:
 
     inputs = {x: shape(axes) for x, axes in asked.inputs.items()}
     inputs = {x: size for x, size in inputs.items() if 0 not in size}
+    inputs |= dict.fromkeys(wrench_names(recipe.forces), (6,))
     inputs |= {group: system.values(group).shape for group in recipe.parameters}
     return inputs, {name: shape(axes) for name, axes in asked.outputs.items()}
+
+
+def wrench_names(frames: Sequence[str]) -> list[str]:
+    """What a kernel calls the wrenches on frames."""
+    found: list[str] = []
+    for name in frames:
+        label = "wrench_" + re.sub(r"\W", "_", str(getattr(name, "name", name)))
+        found.append(f"{label}_{len(found)}" if label in found else label)
+    return found

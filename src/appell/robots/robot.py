@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from appell.equations import momentum
 from appell.errors import InputError
 from appell.model import edit
 from appell.model.build import attach
@@ -16,7 +17,7 @@ from appell.model.dh import from_dh, link_inertia
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
 from appell.model.place import Pose
-from appell.robots.dynamics import Array, Dynamics, Numbers, kind_of, one_of
+from appell.robots.dynamics import Array, Dynamics, Forces, Numbers, kind_of, one_of
 from appell.robots.system import Tree
 
 if TYPE_CHECKING:
@@ -73,6 +74,17 @@ class Robot(Dynamics):
         return tuple(frame.name for frame in self.model.frames)
 
     @property
+    def moving_links(self) -> tuple[str, ...]:
+        """The links that a joint carries, in the order of ``parameters`` and of joint_wrenches;
+        links fixed to one of them are part of it."""
+        return tuple(body.name for body in self.model.links.values())
+
+    def mass(self, link: str | None = None) -> float:
+        """All moving mass, in kg; with ``link``, that of the body that the link is part of and of
+        all that this carries."""
+        return float(momentum.mass(self.model, None if link is None else self.model.frame(link)))
+
+    @property
     def parameters(self) -> Array:
         """Per moving link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about its frame's origin."""
         return inertial_parameters(self.model)
@@ -108,14 +120,17 @@ class Robot(Dynamics):
         qd: Numbers | None = None,
         qdd: Numbers | None = None,
         friction: bool = False,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> Array:
         """Joint forces tau = M a + C v + g, (..., nv); with ``friction``, what the motors must
-        give: friction(v) besides."""
+        give: friction(v) besides; with external ``forces`` (see :meth:`bias`), less what these
+        do."""
         v, a = one_of("v", v, qd), one_of("a", a, qdd)
         # Before out, which may be v, is written.
         taken = self._friction_at(v, (q, v, a)) if friction else None
-        tau = self._evaluate("inverse_dynamics", (q, v, a), out)
+        tau = self._forced("inverse_dynamics", (q, v, a), out, forces, axes)
         return tau if taken is None else np.add(tau, taken, out=out)
 
     def forward_dynamics(
@@ -126,10 +141,13 @@ class Robot(Dynamics):
         *,
         qd: Numbers | None = None,
         friction: bool = False,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Accelerations a, (..., nv), that joint forces tau give; with ``friction``, tau is what
-        the motors give and friction(v) is taken from it."""
+        """Accelerations a, (..., nv), that joint forces tau give, with external ``forces`` (see
+        :meth:`bias`); with ``friction``, tau is what the motors give and friction(v) is taken from
+        it."""
         v = one_of("v", v, qd)
         if friction:
             kernel = self.kernel("forward_dynamics")
@@ -138,7 +156,7 @@ class Robot(Dynamics):
                 tau = np.subtract(tau, taken)  # type: ignore[arg-type]  # None is explained
             except (TypeError, ValueError) as problem:
                 raise kernel.explained([q, v, tau], out, problem) from None
-        return self._evaluate("forward_dynamics", (q, v, tau), out)
+        return self._forced("forward_dynamics", (q, v, tau), out, forces, axes)
 
     def friction(
         self, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,10 @@ class System(Protocol):
     @property
     def tangent(self) -> Callable[..., Any] | None:
         """The equation of dq/dv, (nq, nv), if small changes of q are measured along v."""
+
+    @property
+    def direct(self) -> bool:
+        """Whether every speed has an actuator of its own: tau are then forces on the speeds."""
 
     @property
     def coordinates(self) -> tuple[int, ...]:
@@ -69,6 +73,8 @@ class Tree:
     """A tree of bodies."""
 
     model: Model
+
+    direct: ClassVar[bool] = True
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -121,7 +127,9 @@ def tree_size(model: Model, axis: str) -> int:
     """How long an axis of a tree's quantities is."""
     if axis == "p" or axis in REGRESSORS:
         return len(inertial_parameters(model, **REGRESSORS.get(axis, {})))
-    return {"n": model.nv, "d": model.nv, "q": model.nq, "y": model.nq + model.nv}[axis]
+    sizes = {"n": model.nv, "d": model.nv, "q": model.nq, "y": model.nq + model.nv}
+    lists = {"links": model.frames, "moving": model.links}
+    return len(lists[axis]) if axis in lists else sizes[axis]
 
 
 def varied(model: Model, given: Mapping[str, Any], regroup: bool) -> Model:

@@ -26,7 +26,7 @@ from appell.simulation.mechanics import Mechanics, Turn
 from appell.simulation.path import Piece
 from appell.simulation.run import Run, joined
 from appell.simulation.stepper import Failed, ImplicitStepper, Rate, Stepper, steps
-from appell.simulation.torques import BadTorque, Segmented, Torque
+from appell.simulation.torques import BadTorque, Segmented, Torque, force_law
 
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
 _AT_ONCE = 1000  # impacts and changes of mode without any time between them
@@ -54,6 +54,8 @@ class Options:
     max_impacts: int
     max_steps: int
     breakpoints: tuple[float, ...] = ()
+    forces: Any = None  # external ones, as they were given
+    axes: str = "base"  # theirs
 
 
 class Flight:
@@ -73,7 +75,10 @@ class Flight:
         self.torque = Segmented(torque) if options.breakpoints else torque
         self.nq, self.angles = mechanics.nq, mechanics.angles
         o = options
-        self.holder = Holder(mechanics, contacts, self.torque, self.mu, o.friction, o.atol)
+        pushes = force_law(o.forces, mechanics.robot)
+        self.holder = Holder(
+            mechanics, contacts, self.torque, self.mu, o.friction, o.atol, pushes, o.axes
+        )
         self.before = before
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, all speeds, reactions

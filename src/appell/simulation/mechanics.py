@@ -29,7 +29,7 @@ from appell.simulation.contacts.contact import Contacts, ContactState
 from appell.simulation.flow import flow
 from appell.simulation.friction import joint_friction
 from appell.simulation.path import Piece
-from appell.simulation.torques import Torque
+from appell.simulation.torques import Pushes, Torque
 
 _ROUNDING = 1e-12  # of a product of two Jacobians
 # The quality, by that of the speeds when they were chosen, at which others are sought.
@@ -141,6 +141,27 @@ class Mechanics:
         """Forces on the robot's speeds v, as the flow takes them."""
         return Q
 
+    def loaded(self, torque: Torque, forces: Pushes | None, axes: str) -> Torque:
+        """Forces on all joints, with what external forces do there."""
+        if forces is None:
+            return torque
+
+        def total(t: float, q: Array, u: Array) -> Array:
+            f = torque(t, q, u)
+            for frame, w in forces(t, q, self.own(q, u)).items():
+                f = f + self.wrenched(q, self.tree.jacobian(q, frame, axes=axes).T @ w)
+            return f
+
+        return total
+
+    def own(self, q: Array, u: Array) -> Array:
+        """The robot's speeds v."""
+        return u
+
+    def wrenched(self, q: Array, f: Array) -> Array:
+        """Forces on the tree's speeds, as the flow takes them."""
+        return f
+
     def contacts(self, contacts: Contacts, q: Array, u: Array) -> ContactState:
         """The contacts, with Jacobians by the integrated speeds."""
         return contacts.at(q, u)
@@ -222,12 +243,15 @@ class ClosedMechanics(Mechanics):
 
     def driven(self, law: Torque) -> Torque:
         def forces(t: float, q: Array, u: Array) -> Array:
-            same = self.chosen == self.robot.mechanism.independent
             f = np.zeros(self.joints)
-            f[self.actuated] = law(t, q, u if same else self.speeds(q, u)[self.shown])
+            f[self.actuated] = law(t, q, self.own(q, u))
             return f
 
         return forces
+
+    def own(self, q: Array, u: Array) -> Array:
+        same = self.chosen == self.robot.mechanism.independent
+        return u if same else self.speeds(q, u)[self.shown]
 
     def pushed(self, q: Array, Q: Array) -> Array:
         f = np.zeros(self.joints)
@@ -345,6 +369,9 @@ class SphericalMechanics(Mechanics):
 
     def pushed(self, q: Array, Q: Array) -> Array:
         return self.robot.actuator_torques(q, Q)
+
+    def wrenched(self, q: Array, f: Array) -> Array:
+        return self.pushed(q, f)  # its Jacobians are those of its own speeds
 
     def turn(self, piece: Piece) -> Turn | None:
         times = np.linspace(piece.start, piece.end, _LOOKED_AT)

@@ -18,7 +18,7 @@ from appell.errors import InputError, interrupted
 from appell.given import is_number, one_of, vector, whole
 from appell.maths.tableau import Tableau
 from appell.model.configuration import normalise
-from appell.robots.dynamics import Dynamics
+from appell.robots.dynamics import Dynamics, Forces
 from appell.simulation.contacts.contact import Choice, find_contacts
 from appell.simulation.contacts.impact import LAWS
 from appell.simulation.events import Degenerate
@@ -39,6 +39,8 @@ def simulate(
     *,
     until: float,
     torque: npt.ArrayLike | Callable[[float, Any, Any], npt.ArrayLike] | None = None,
+    forces: Forces | Callable[[float, Any, Any], Forces] = None,
+    axes: str = "base",
     walls: Wall | Sequence[Wall] = (),
     restitution: float = 1.0,
     mu: float = 0.0,
@@ -64,6 +66,9 @@ def simulate(
     ``torque`` is an array (nv,), of a closed robot (actuators,), or a law (t, q, v) -> tau; none
     without it. ``friction`` adds that of the joints: viscous, and dry friction that holds what is
     at rest.
+
+    ``forces`` are external ones: wrenches by frame, ``{"hand": (fx, fy, fz, mx, my, mz)}``, or a
+    function (t, q, v) that gives them; in the base's axes, or with ``axes="local"`` in the frame's.
 
     ``walls`` (:mod:`appell.walls`) stop the robot's points: those of ``points`` (see
     :func:`appell.simulation.contacts.contact.contact_points`), and ``stops`` its joints at their
@@ -108,7 +113,8 @@ def simulate(
         raise InputError(f"restitution = {restitution!r}, mu = {mu!r}: expected numbers.")
     one_of("law", law, LAWS)
     positive = {"gap": gap, "rtol": rtol, "atol": atol, "singular": singular}
-    longest = (_LONGEST if callable(torque) else np.inf) if max_step is None else max_step
+    seen = callable(torque) or callable(forces)
+    longest = (_LONGEST if seen else np.inf) if max_step is None else max_step
     for name, value in {**positive, "max_step": longest}.items():
         if not is_number(value) or not value > 0:
             raise InputError(f"{name} = {value!r}; expected a positive number.")
@@ -123,7 +129,8 @@ def simulate(
         restitution=float(restitution), mu=float(mu), law=law, gap=float(gap),
         friction=bool(friction), method=method, rtol=float(rtol), atol=float(atol),
         max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
-        breakpoints=breakpoints_of(torque, breakpoints),
+        breakpoints=breakpoints_of(torque, breakpoints), forces=forces,
+        axes=one_of("axes", axes, ("base", "mixed", "local")),
     )  # fmt: skip
     if mechanics.restores and method == "BDF":
         raise InputError(

@@ -1,8 +1,8 @@
-"""Torque laws: what moves the joints, checked at every call."""
+"""Torques and external forces as functions of time and state, checked at every call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf, nextafter
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.given import vector
-from appell.robots.dynamics import Array
+from appell.robots.dynamics import Array, Dynamics
 
 Torque = Callable[[float, Array, Array], Array]
+Pushes = Callable[[float, Array, Array], Mapping[str, Array]]  # wrenches by frame
 
 
 class BadTorque(Exception):
@@ -69,3 +70,33 @@ def torque_law(given: Any, nv: int) -> Torque:
             raise BadTorque(str(problem)) from None
 
     return law
+
+
+def force_law(given: Any, robot: Dynamics) -> Pushes | None:
+    """The function (t, q, v) -> {frame: wrench} of external forces, given as a mapping or as a
+    function; None without any."""
+    if given is None:
+        return None
+    if not callable(given):
+        wrenches = _wrenches("forces", given, robot)
+        return lambda t, q, v: wrenches
+
+    def law(t: float, q: Array, v: Array) -> Mapping[str, Array]:
+        try:
+            return _wrenches(f"forces at {t:.6g} s", given(t, q.copy(), v.copy()), robot)
+        except InputError as problem:
+            raise BadTorque(str(problem)) from None
+        except Exception as problem:
+            raise BadTorque(f"forces raised {problem!r} at {t:.6g} s") from problem
+
+    return law
+
+
+def _wrenches(what: str, given: Any, robot: Dynamics) -> dict[str, Array]:
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{what} = {given!r}; expected wrenches by frame: {{'hand': (fx, fy, fz, mx, my, mz)}}."
+        )
+    for frame in given:
+        robot.system.frame(frame)
+    return {frame: vector(f"{what}: that on {frame}", w, 6) for frame, w in given.items()}

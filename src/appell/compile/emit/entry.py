@@ -92,7 +92,7 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
     """The IR of ``call(self, args, nargs)``; self is a capsule that points to the table above."""
     inputs = list(tape.inputs.values())
     outputs = list(tape.outputs.values())
-    if len(outputs) != 1 or not 1 <= len(outputs[0]) <= 2 or not all(inputs):
+    if len(outputs) != 1 or not 1 <= len(outputs[0]) <= 3 or not all(inputs):
         return ""
     (result,) = outputs
     lines = [

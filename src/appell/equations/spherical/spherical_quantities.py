@@ -8,26 +8,37 @@ actuated and then these, "limbs" those that close loops, "p" inertial parameters
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from appell.equations import gibbs_jacobian
 from appell.equations.coordinates import Axes, Equation
-from appell.equations.linear import dot
+from appell.equations.frame_motion import pairs
+from appell.equations.frame_motion import rows as columns_as_rows
+from appell.equations.linear import dot, invert
+from appell.equations.operational import dense, operational_mobility
 from appell.equations.quantities import Quantity, flow, state
 from appell.equations.spherical import spherical_jacobian, spherical_quasi_speeds
 from appell.equations.spherical.spherical_jacobian import bodies, share
 from appell.equations.spherical.spherical_limbs import (
     Posture,
     Scalars,
+    chain_rate,
     limb_rates,
     platform_rates,
     posture,
     reaches,
     rows,
 )
-from appell.maths.rotation import After, Rotation, as_matrix
+from appell.equations.spherical.spherical_momentum import (
+    Turning,
+    centre_of_mass,
+    momentum_columns,
+    momentum_rates,
+)
+from appell.maths.rotation import After, Matrix, Rotation, as_matrix
 from appell.maths.scalar import Scalar, cos
-from appell.maths.vector import ZERO, Vector
+from appell.maths.vector import ZERO, Tensor, Vector
 from appell.model.spherical import SphericalModel
 
 Rows = list[list[Scalar]]
@@ -114,6 +125,118 @@ def _jacobian(model: SphericalModel, q: Scalars, frame: str) -> Rows:
             for k, x in zip(model.places[i], row.values, strict=True):
                 columns[k] = columns[k] + axis * x
     return [*([0] * model.nv for _ in range(3)), *([*row] for row in zip(*columns, strict=True))]
+
+
+def _jacobian_rate(model: SphericalModel, q: Scalars, v: Scalars, frame: str) -> Rows:
+    """dJ/dt: of the platform dE, of a link by its joints' axes and their rows (41)."""
+    pose = posture(model, q)
+    dE = platform_rates(model, pose, q, v)
+    columns: list[Vector] = [ZERO] * model.nv
+    if frame == "platform":
+        columns[: model.carried] = dE
+    elif frame != "base":
+        i, j = model.links[frame]
+        chain, speeds = pose.chains[i], [v[k] for k in model.places[i]]
+        rates = limb_rates(chain, pose.E, dE, speeds, len(chain.limb.links))
+        axes, of_joints, drows = chain.axes[: j + 1], rates.rows[: j + 1], rates.drows[: j + 1]
+        daxes, _ = chain_rate(axes, [dot(row, speeds) for row in of_joints])
+        for axis, daxis, row, drow in zip(axes, daxes, of_joints, drows, strict=True):
+            for k, x, dx in zip(model.places[i], row, drow, strict=True):
+                columns[k] = columns[k] + daxis * x + axis * dx
+    return [*([0] * model.nv for _ in range(3)), *([*row] for row in zip(*columns, strict=True))]
+
+
+def _poses(model: SphericalModel, q: Scalars) -> list[Rows]:
+    return [_forward_kinematics(model, q, frame) for frame in model.frames]
+
+
+def _velocity(model: SphericalModel, q: Scalars, v: Scalars, frame: str) -> list[Scalar]:
+    return [dot(row, v) for row in _jacobian(model, q, frame)]
+
+
+def _acceleration(
+    model: SphericalModel, q: Scalars, v: Scalars, a: Scalars, frame: str
+) -> list[Scalar]:
+    """J a + dJ v; classical and spatial are the same, as no origin moves."""
+    both = zip(_jacobian(model, q, frame), _jacobian_rate(model, q, v, frame), strict=True)
+    return [dot(row, a) + dot(drow, v) for row, drow in both]
+
+
+# Momentum
+
+
+def _turning(model: SphericalModel, q: Scalars, v: Scalars | None = None) -> list[Turning]:
+    """The bodies, with rates of their Jacobians where speeds are given."""
+    found = []
+    for name, inertia in model.inertias.items():
+        R = Matrix(Tensor(*(Vector(*row[:3]) for row in _forward_kinematics(model, q, name)[:3])))
+        J = [x.angular for x in pairs(_jacobian(model, q, name))]
+        dJ = J if v is None else [x.angular for x in pairs(_jacobian_rate(model, q, v, name))]
+        found.append(Turning(R, inertia, J, dJ))
+    return found
+
+
+def _centre_of_mass(model: SphericalModel, q: Scalars) -> list[Scalar]:
+    return [*centre_of_mass(_turning(model, q))]
+
+
+def _centre_of_mass_jacobian(model: SphericalModel, q: Scalars) -> Rows:
+    share = 1 / sum((x.mass for x in model.inertias.values()), start=0)
+    return [[x * share for x in row] for row in _momentum_matrix(model, q)[:3]]
+
+
+def _centre_of_mass_velocity(model: SphericalModel, q: Scalars, v: Scalars) -> list[Scalar]:
+    return [dot(row, v) for row in _centre_of_mass_jacobian(model, q)]
+
+
+def _momentum_matrix(model: SphericalModel, q: Scalars) -> Rows:
+    return columns_as_rows(momentum_columns(_turning(model, q)))
+
+
+def _momentum_matrix_rate(model: SphericalModel, q: Scalars, v: Scalars) -> Rows:
+    return columns_as_rows(momentum_rates(_turning(model, q, v), v))
+
+
+def _momentum(model: SphericalModel, q: Scalars, v: Scalars) -> list[Scalar]:
+    return [dot(row, v) for row in _momentum_matrix(model, q)]
+
+
+def _momentum_rate(model: SphericalModel, q: Scalars, v: Scalars, a: Scalars) -> list[Scalar]:
+    both = zip(_momentum_matrix(model, q), _momentum_matrix_rate(model, q, v), strict=True)
+    return [dot(row, a) + dot(drow, v) for row, drow in both]
+
+
+def _inverse_mass_matrix(model: SphericalModel, q: Scalars) -> Rows:
+    return invert(_mass_matrix(model, q), dense(model.nv))
+
+
+def _felt(inertia: Callable[..., Rows]) -> Equation:
+    """The inertia, or its inverse, that a frame feels: as no origin moves, of its turns only."""
+
+    def of_frame(model: SphericalModel, q: Scalars, frame: str) -> Rows:
+        return inertia(_jacobian(model, q, frame), _mass_matrix(model, q), dense(model.nv))
+
+    return of_frame
+
+
+_mass_matrix = _by_bodies(gibbs_jacobian.mass_matrix)
+
+
+def _momentum_regressor(model: SphericalModel, q: Scalars, v: Scalars) -> Rows:
+    """Y with M v = Y p: the forces that bring a robot at rest, without weight, to speeds v."""
+    weightless = replace(model, gravity=ZERO)
+    return spherical_jacobian.generalised_regressor(weightless, q, [0] * model.nv, v)
+
+
+def _kinetic_energy_regressor(model: SphericalModel, q: Scalars, v: Scalars) -> list[Scalar]:
+    """Y with T = v . M v / 2 = Y p."""
+    return [0.5 * dot(y, v) for y in zip(*_momentum_regressor(model, q, v), strict=True)]
+
+
+def _potential_energy_regressor(model: SphericalModel, q: Scalars) -> list[Scalar]:
+    """Y with U = Y p: of each body the first moments lie in the field of gravity."""
+    fields = [body.R.T @ model.gravity for body in _turning(model, q)]
+    return [x for g in fields for x in (0, *(-g), 0, 0, 0, 0, 0, 0)]
 
 
 def _joint_angles(model: SphericalModel, q: Scalars) -> tuple[list[Scalar], ...]:
@@ -229,7 +352,28 @@ QUANTITIES: dict[str, Quantity] = {
         _qva, "Y", ("n", "p"), gibbs_jacobian=spherical_jacobian.generalised_regressor
     ),
     "forward_kinematics": Quantity(_q, {"T": (4, 4)}, {"limbs": _forward_kinematics}, frame=True),
+    "poses": _quantity(_q, "T", ("links", 4, 4), limbs=_poses),
     "jacobian": Quantity(_q, {"J": (6, "n")}, {"limbs": _jacobian}, frame=True),
+    "jacobian_rate": Quantity(_qv, {"dJ": (6, "n")}, {"limbs": _jacobian_rate}, frame=True),
+    "velocity": Quantity(_qv, {"V": (6,)}, {"limbs": _velocity}, frame=True),
+    "acceleration": Quantity(_qva, {"A": (6,)}, {"limbs": _acceleration}, frame=True),
+    "spatial_acceleration": Quantity(_qva, {"A": (6,)}, {"limbs": _acceleration}, frame=True),
+    "centre_of_mass": _quantity(_q, "c", (3,), limbs=_centre_of_mass),
+    "centre_of_mass_jacobian": _quantity(_q, "J", (3, "n"), limbs=_centre_of_mass_jacobian),
+    "centre_of_mass_velocity": _quantity(_qv, "V", (3,), limbs=_centre_of_mass_velocity),
+    "momentum": _quantity(_qv, "h", (6,), limbs=_momentum),
+    "momentum_rate": _quantity(_qva, "dh", (6,), limbs=_momentum_rate),
+    "momentum_matrix": _quantity(_q, "A", (6, "n"), limbs=_momentum_matrix),
+    "momentum_matrix_rate": _quantity(_qv, "dA", (6, "n"), limbs=_momentum_matrix_rate),
+    "momentum_regressor": _quantity(_qv, "Y", ("n", "p"), gibbs_jacobian=_momentum_regressor),
+    "kinetic_energy_regressor": _quantity(
+        _qv, "Y", ("p",), gibbs_jacobian=_kinetic_energy_regressor
+    ),
+    "potential_energy_regressor": _quantity(_q, "Y", ("p",), limbs=_potential_energy_regressor),
+    "inverse_mass_matrix": _quantity(_q, "W", _nn, gibbs_jacobian=_inverse_mass_matrix),
+    "operational_mobility": Quantity(
+        _q, {"L": (6, 6)}, {"gibbs_jacobian": _felt(operational_mobility)}, frame=True
+    ),
     "actuator_jacobian": _quantity(
         _q, "J", ("d", "n"), limbs=spherical_jacobian.actuator_jacobian
     ),

@@ -18,7 +18,7 @@ from appell.robots.closed.closed_system import Closed
 from appell.robots.closed.independent_speeds import freedom_about, freedom_at
 from appell.robots.closed.reduce import Constraint, Mechanism
 from appell.robots.closed.refusal import Margins, SingularError, finite, refuse, width
-from appell.robots.dynamics import Array, Numbers, one_of
+from appell.robots.dynamics import Array, Forces, Numbers, one_of
 from appell.robots.robot import Robot
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ class ClosedRobot(Robot):
         qdd: Numbers | None = None,
         friction: bool = False,
         generalised: bool = False,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> Array:
         """Forces of the actuators, (..., actuators); of least norm where there are more of them
@@ -169,7 +171,7 @@ class ClosedRobot(Robot):
         M a + C v + g, (..., nv), whatever drives them."""
         v, a = one_of("v", v, qd), one_of("a", a, qdd)
         name = "generalised_forces" if generalised else "inverse_dynamics"
-        return self._evaluate(name + "_with_friction" * friction, (q, v, a), out)
+        return self._forced(name + "_with_friction" * friction, (q, v, a), out, forces, axes)
 
     def forward_dynamics(
         self,
@@ -179,13 +181,16 @@ class ClosedRobot(Robot):
         *,
         qd: Numbers | None = None,
         friction: bool = False,
+        forces: Forces = None,
+        axes: str = "base",
         out: Any = None,
     ) -> Array:
         """Accelerations a, (..., nv), that forces of the actuators give; where there are no
         actuators, tau may be left out."""
         name = "forward_dynamics" + "_with_friction" * friction
         state = (q, one_of("v", v, qd))
-        return self._evaluate(name, (*state, tau) if self.actuated else state, out)
+        arguments = (*state, tau) if self.actuated else state
+        return self._forced(name, arguments, out, forces, axes)
 
     def friction(
         self,
@@ -352,9 +357,8 @@ class ClosedRobot(Robot):
         quantity: str,
         arguments: tuple[Any, ...],
         out: Any,
-        frame: str | None = None,
-        formulation: str | None = None,
+        options: tuple[Any, ...] = (),
     ) -> Any:
         if self.check and width(arguments[0]) == self.nq:
             refuse(self, quantity, arguments[0], self._checks(arguments[0]))
-        return super()._evaluate(quantity, arguments, out, frame, formulation)
+        return super()._evaluate(quantity, arguments, out, options)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from appell.equations.coordinates import Axes, Equation
+from appell.equations.operational import operational_inertia, operational_mobility
 from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity, state
 from appell.errors import InputError
 from appell.model.parameters import values
@@ -65,10 +66,6 @@ CLOSED_QUANTITIES: dict[str, Quantity] = {
     "potential_energy": _reduced(_q, {"U": ()}, reduce.potential_energy, "potential_energy"),
     "gibbs_function": _reduced(_qva, {"G": ()}, reduce.gibbs_function, "gibbs_function"),
     "regressor": _reduced(_qva, {"Y": ("d", "p")}, reduce.regressor, "regressor"),
-    "forward_kinematics": _reduced(
-        _q, {"T": (4, 4)}, reduce.forward_kinematics, "forward_kinematics", frame=True
-    ),
-    "jacobian": _reduced(_q, {"J": (6, "n")}, reduce.jacobian, "jacobian", frame=True),
     "generalised_regressor": _reduced(
         _qva, {"Y": ("n", "p")}, reduce.generalised_regressor, "regressor"
     ),
@@ -83,6 +80,45 @@ CLOSED_QUANTITIES: dict[str, Quantity] = {
     "constraint_jacobian": _reduced(_q, {"J": ("r", "v")}, reduce.constraint_jacobian),
     "checks": _reduced(_q, {"checks": ("k",)}, reduce.checks),
 }  # fmt: skip
+
+_BY_STATE: tuple[Equation, ...] = (reduce.at_rest, reduce.moving, reduce.accelerating)
+
+
+def _as_in_tree(name: str) -> Quantity:
+    """A quantity of the tree, at the speeds and accelerations that the loops allow; a matrix that
+    multiplies the speeds, by the independent ones."""
+    asked = QUANTITIES[name]
+    given = {key: axes for key, axes in (_qva | _qvt).items() if key in asked.inputs}
+    (axes,) = asked.outputs.values()
+    if axes[-1:] == ("n",):
+        matrix = name.removesuffix("_rate")
+        equation = partial(reduce.of_speeds if matrix == name else reduce.of_speeds_rate, matrix)
+    else:
+        equation = partial(_BY_STATE[len(given) - 1], name)
+    return _reduced(given, asked.outputs, equation, name, frame=asked.frame)
+
+
+CLOSED_QUANTITIES |= {
+    name: _as_in_tree(name)
+    for name in (
+        "forward_kinematics", "poses", "jacobian", "jacobian_rate", "velocity", "acceleration",
+        "spatial_acceleration", "centre_of_mass", "centre_of_mass_jacobian",
+        "centre_of_mass_velocity", "subtree_centre_of_mass", "subtree_centre_of_mass_jacobian",
+        "subtree_centre_of_mass_velocity", "momentum", "momentum_rate", "momentum_matrix",
+        "momentum_matrix_rate", "kinetic_energy_regressor", "potential_energy_regressor",
+        "body_regressor",
+    )
+}  # fmt: skip
+CLOSED_QUANTITIES |= {
+    "momentum_regressor": _reduced(
+        _qv, {"Y": ("n", "p")}, reduce.momentum_regressor, "momentum_regressor"
+    ),
+    "inverse_mass_matrix": _reduced(_q, {"W": _nn}, reduce.inverse_mass_matrix, "mass_matrix"),
+    **{
+        f.__name__: _reduced(_q, {"L": (6, 6)}, partial(reduce.felt, f), "mass_matrix", frame=True)
+        for f in (operational_inertia, operational_mobility)
+    },
+}
 CLOSED_QUANTITIES |= {
     name: _reduced(_qva, {"Y": ("d", name)}, partial(reduce.regressor, of_tree=name), name)
     for name in REGRESSORS
@@ -112,6 +148,7 @@ class Closed:
 
     quantities: ClassVar[Mapping[str, Quantity]] = CLOSED_QUANTITIES
     tangent: ClassVar[Callable[..., Any]] = staticmethod(reduce.tangent)
+    direct: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -22,7 +22,8 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from appell.equations.instant import coordinate_rates
-from appell.equations.linear import Columns, dot, solve
+from appell.equations.linear import Columns, dot, invert, solve
+from appell.equations.operational import dense
 from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar, sign, sqrt
 from appell.model.model import Frame, Model
@@ -353,15 +354,59 @@ def _regressor(m: Mechanism, q: List, u: List, du: List, of_tree: str) -> tuple[
     return reduction, [reduction.work(y) for y in _transposed(Y)]
 
 
-def forward_kinematics(m: Mechanism, q: List, frame: Frame) -> Rows:
-    """The pose of a frame of the tree."""
-    return m.tree("forward_kinematics")(q, frame)
+# Quantities of the tree, at the speeds and accelerations that the loops allow
 
 
-def jacobian(m: Mechanism, q: List, frame: Frame) -> Rows:
-    """That of the tree, times Gamma."""
+def at_rest(quantity: str, m: Mechanism, q: List, *frame: Frame) -> Any:
+    """What depends on coordinates only."""
+    return m.tree(quantity)(q, *frame)
+
+
+def moving(quantity: str, m: Mechanism, q: List, u: List, *frame: Frame) -> Any:
+    """What depends on speeds."""
+    return m.tree(quantity)(q, speeds(m, q, u), *frame)
+
+
+def accelerating(quantity: str, m: Mechanism, q: List, u: List, du: List, *frame: Frame) -> Any:
+    """What depends on accelerations."""
+    reduction = Reduction(m, q)
+    v = reduction.speeds(u)
+    return m.tree(quantity)(q, v, reduction.accelerations(v, du), *frame)
+
+
+def of_speeds(quantity: str, m: Mechanism, q: List, *frame: Frame) -> Rows:
+    """X Gamma, of a matrix X of the tree that multiplies its speeds."""
     columns = _transposed(Reduction(m, q).Gamma)
-    return [[dot(row, x) for x in columns] for row in m.tree("jacobian")(q, frame)]
+    return [[dot(row, x) for x in columns] for row in m.tree(quantity)(q, *frame)]
+
+
+def of_speeds_rate(quantity: str, m: Mechanism, q: List, u: List, *frame: Frame) -> Rows:
+    """Its rate dX Gamma + X dGamma."""
+    reduction = Reduction(m, q)
+    v = reduction.speeds(u)
+    X, dX = m.tree(quantity)(q, *frame), m.tree(quantity + "_rate")(q, v, *frame)
+    pairs = zip(_transposed(reduction.Gamma), _transposed(reduction.rate(v)), strict=True)
+    return _transposed(
+        [[dot(d, x) + dot(j, dx) for j, d in zip(X, dX, strict=True)] for x, dx in pairs]
+    )
+
+
+def momentum_regressor(m: Mechanism, q: List, u: List) -> Rows:
+    """Y with M u = Y p."""
+    reduction = Reduction(m, q)
+    Y = m.tree("momentum_regressor")(q, reduction.speeds(u))
+    return _transposed([reduction.work(y) for y in _transposed(Y)])
+
+
+def inverse_mass_matrix(m: Mechanism, q: List) -> Rows:
+    """M^-1 of the independent speeds."""
+    return invert(mass_matrix(m, q), dense(len(m.independent)))
+
+
+def felt(inertia: Callable[..., Rows], m: Mechanism, q: List, frame: Frame) -> Rows:
+    """The inertia, or its inverse, that a frame feels."""
+    J = of_speeds("jacobian", m, q, frame)
+    return inertia(J, mass_matrix(m, q), dense(len(m.independent)))
 
 
 def checks(m: Mechanism, q: List) -> list[Scalar]:

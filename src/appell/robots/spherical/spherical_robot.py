@@ -56,6 +56,7 @@ class Limbs:
 
     quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
     tangent: ClassVar[None] = None  # speeds are rates of coordinates
+    direct: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -154,6 +155,10 @@ class SphericalRobot(Dynamics):
         """The sign in equation 34 of each limb that closes a loop."""
         return self.model.branch
 
+    def mass(self) -> float:
+        """All moving mass, in kg."""
+        return float(sum(x.mass for x in self.model.inertias.values()))
+
     @property
     def parameters(self) -> Array:
         """Per body m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the centre."""
@@ -240,7 +245,9 @@ class SphericalRobot(Dynamics):
         """C, (..., nv, nv): dM/dt - 2C is skew-symmetric. ``formulation="printed"`` is the paper's
         (21, 47, 48), which gives the same C v but has not this property."""
         arguments = (q, one_of("v", v, qd))
-        return self._evaluate("coriolis_matrix", arguments, out, formulation=formulation)
+        return self._evaluate(
+            "coriolis_matrix", arguments, out, (None, "base", None, (), formulation)
+        )
 
     # Kinematics
 
@@ -390,12 +397,11 @@ class SphericalRobot(Dynamics):
         quantity: str,
         arguments: tuple[Any, ...],
         out: Any,
-        frame: str | None = None,
-        formulation: str | None = None,
+        options: tuple[Any, ...] = (),
     ) -> Any:
         q = arguments[0] if out is None else _kept(arguments[0], out)
         # By name, as super() takes a tenth of a call's time.
-        results = Dynamics._evaluate(self, quantity, arguments, out, frame, formulation)
+        results = Dynamics._evaluate(self, quantity, arguments, out, options)
         if not _finite(results):
             self._refuse(quantity, q, kind_of(arguments))
         return results

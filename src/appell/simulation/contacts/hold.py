@@ -24,7 +24,7 @@ from appell.robots.dynamics import Array
 from appell.simulation.contacts.contact import Contacts, ContactState, no_contacts
 from appell.simulation.contacts.impact import slides, tangents
 from appell.simulation.mechanics import Mechanics
-from appell.simulation.torques import Torque
+from appell.simulation.torques import Pushes, Torque
 
 Indices = npt.NDArray[np.intp]
 
@@ -95,9 +95,11 @@ class Holder:
         mu: Array,
         friction: bool,
         atol: float,
+        forces: Pushes | None = None,
+        axes: str = "base",
     ) -> None:
         self.mechanics, self.contacts, self.mu = mechanics, contacts, mu
-        self.torque = mechanics.driven(torque)
+        self.torque = mechanics.loaded(mechanics.driven(torque), forces, axes)
         self.smallest = max(atol, 1e-12)
         self.viscous, self.dry = (friction * x for x in mechanics.friction)
         self.rubs = bool(self.viscous.any() or self.dry.any())
