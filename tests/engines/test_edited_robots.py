@@ -15,6 +15,7 @@ from appell.model.edit import described
 from appell.model.library.example_robots import example_file
 from appell.model.library.random import random_description, random_inertia, random_tree
 from appell.model.model import FREE
+from appell.simulation.contacts.contact import contact_points
 
 CLOSE = 1e-11  # rounding, relative to the largest
 
@@ -271,6 +272,17 @@ def test_an_added_frame_may_touch_a_wall(tmp_path):
     assert run.stopped is None
     again = appell.load(arm.to_urdf(tmp_path / "arm.urdf"))
     assert "tool" in again.link_names
+
+
+def test_points_that_touch_walls_may_be_frames():
+    """A free box falls on its corners alone; links' origins are not among the points."""
+    size = np.array([0.2, 0.3, 0.4])
+    build = appell.Builder("box", base="free").link("box", appell.inertia.box(1.0, size))
+    corners = [appell.Frame("box", size / 2 * (x, y, -1)) for x in (-1, 1) for y in (-1, 1)]
+    model = build.robot().model
+    assert [p.s for p in contact_points(model, corners)] == [c.position for c in corners]
+    assert [p.name for p in contact_points(model, corners[0])] == [str(corners[0])]
+    assert contact_points(model, {"foot": corners[0]})[-1].name == "foot"
 
 
 def test_the_grounds_mass_is_kept_for_what_carries_it(tmp_path):

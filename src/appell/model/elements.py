@@ -33,18 +33,15 @@ def parse(source: Path | str, root: str, harmless: list[str] | None = None) -> E
     """
     path = source if isinstance(source, Path) else "text"
     content = _bytes(source) if isinstance(source, Path) else _encoded(source)
-    parser = _parser()
-    try:
-        element = etree.fromstring(content, parser, base_url=printable(str(path)))
-    except etree.XMLSyntaxError as problem:
-        mistakes = {entry.type_name for entry in parser.error_log}
-        if harmless is None or not mistakes <= _HARMLESS.keys():
-            raise ModelError(
-                f"{path}:{problem.lineno}: cannot be read as XML: {problem.msg}."
-            ) from None
-        told = dict.fromkeys(_HARMLESS[x] for x in sorted(mistakes))
-        harmless.append(f"line {problem.lineno}: {', '.join(told)}")
-        element = etree.fromstring(content, _parser(recover=True), base_url=printable(str(path)))
+    element, mistakes = _read(content, path)
+    if harmless is not None and mistakes and not _grave(mistakes):
+        element, mistakes = _read(content, path, recover=True)
+    if element is None or _grave(mistakes):
+        _, line, message = (_grave(mistakes) or mistakes)[0]
+        raise ModelError(f"{path}:{line}: cannot be read as XML: {message}.")
+    if mistakes and harmless is not None:
+        told = dict.fromkeys(_HARMLESS[kind] for kind, *_ in mistakes)
+        harmless.append(f"line {mistakes[0][1]}: {', '.join(told)}")
     if element.getroottree().docinfo.doctype:
         raise ModelError(
             f"{path}: the file declares a document type (<!DOCTYPE>), which may define entities "
@@ -57,11 +54,29 @@ def parse(source: Path | str, root: str, harmless: list[str] | None = None) -> E
     return element
 
 
-def _parser(recover: bool = False) -> Any:
-    return etree.XMLParser(
+Mistakes = list[tuple[str, int, str]]  # their kinds, lines and messages
+
+
+def _read(
+    content: bytes, path: Path | str, recover: bool = False
+) -> tuple[Element | None, Mistakes]:
+    """The root element, if it can be read, and the mistakes there are."""
+    parser = etree.XMLParser(
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False,
         remove_comments=True, remove_pis=True, recover=recover,
     )  # fmt: skip
+    element, last = None, ("", 1, "it is empty")
+    try:
+        element = etree.fromstring(content, parser, base_url=printable(str(path)))
+    except etree.XMLSyntaxError as problem:
+        last = ("", problem.lineno or 1, str(problem.msg))
+    serious = [x for x in parser.error_log if x.level_name != "WARNING"]
+    mistakes = [(x.type_name, x.line, x.message) for x in serious]
+    return element, mistakes if mistakes or element is not None else [last]
+
+
+def _grave(mistakes: Mistakes) -> Mistakes:
+    return [x for x in mistakes if x[0] not in _HARMLESS]
 
 
 def _encoded(text: str) -> bytes:

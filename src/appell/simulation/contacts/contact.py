@@ -31,6 +31,7 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector
 from appell.model.limits import Limit, limits
 from appell.model.model import BASE, Frame, Model
+from appell.model.place import Place
 from appell.model.spherical import SphericalModel
 from appell.robots.dynamics import Array
 from appell.simulation.contacts.surface import surface
@@ -186,8 +187,9 @@ def contact_points(model: Model | SphericalModel, points: Choice = None) -> tupl
     """The points that can touch a wall, without those that cannot move.
 
     None takes the model's: those it names, or the origins of all links on bodies with a mass. A
-    sequence chooses links by name; a mapping {name: (link, (x, y, z))} adds places on links to
-    the model's. Of a spherical parallel robot all origins are in the centre, which stands still.
+    sequence of links' names and of ``appell.Frame(link, (x, y, z))`` takes these alone; a mapping
+    {name: (link, (x, y, z))} adds places on links to the model's. Of a spherical parallel robot
+    all origins are in the centre, which stands still.
     """
     own: list[Point] = []
     if isinstance(model, Model):
@@ -201,7 +203,7 @@ def contact_points(model: Model | SphericalModel, points: Choice = None) -> tupl
         found = own
     elif isinstance(points, Mapping):
         found = [*own, *(_placed(model, name, at) for name, at in points.items())]
-    elif isinstance(points, str):
+    elif isinstance(points, str | Place):
         found = [_point(model, points)]
     elif isinstance(points, Sequence):
         found = [_point(model, name) for name in points]
@@ -230,10 +232,13 @@ def _places(model: Model, q: Sequence[Scalar], points: Sequence[Point]) -> list[
 
 
 def _point(model: Model | SphericalModel, name: Any) -> Point:
-    if not isinstance(name, str):
+    if not isinstance(name, str | Place):
         raise InputError(
-            f"points: {name!r}; expected names of links, or {{name: (link, (x, y, z))}}."
+            f"points: {name!r}; expected names of links, appell.Frame(link, (x, y, z)), or "
+            "{name: (link, (x, y, z))}."
         )
+    if isinstance(name, Place):
+        return _placed(model, str(name), (name.link, name.position))
     frame = _frame(model, name)
     return Point(name, frame.body, frame.s)
 
@@ -254,7 +259,7 @@ def _massive(model: Model) -> list[str]:
 
 def _placed(model: Model | SphericalModel, name: Any, at: Any) -> Point:
     try:
-        link, offset = at
+        link, offset = (at.link, at.position) if isinstance(at, Place) else at
         x, y, z = map(float, offset)
         given = isinstance(name, str) and isinstance(link, str)
     except (TypeError, ValueError):
