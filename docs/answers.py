@@ -24,9 +24,10 @@ ROBOTS: dict[str, tuple[str, dict[str, Any]]] = {
     "spherical": ("agile_wrist", {}),
 }
 
-HEAD = """# What answers what
+HEAD = """# Which robot answers which method
 
-One robot of each kind was asked; where it refuses, the reason is below. Written by
+One robot of each kind was asked; where it refuses, the reason is below. `inverse_kinematics` and `track` are
+functions of `appell.control`, `simulate` is `appell.simulate`, `export` is `appell.export.c`. Written by
 `python docs/answers.py`.
 
 """

@@ -69,7 +69,7 @@ def test_code_on_the_page_runs_and_gives_what_it_says(page, tmp_path, monkeypatc
     for block in blocks:
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            exec(block, names)
+            exec(compile(block, str(page), "exec", dont_inherit=True), names)
         assert output.getvalue().splitlines() == printed_claims(block)
         for line in block.splitlines():
             found = CLAIM.match(line)

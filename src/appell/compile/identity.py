@@ -82,7 +82,7 @@ def _parts_of_function(function: FunctionType) -> tuple[str, Sequence[Any]]:
 
     Names are not trusted: functools.wraps copies the name and the module of what it wraps. The code
     must come from the module's file. A line may hold several lambdas, so these have no place."""
-    code, module = function.__code__, _module(function.__globals__["__name__"])
+    code, module = function.__code__, _module(function.__globals__.get("__name__", ""))
     own = vars(module) is function.__globals__ and code.co_filename == module.__file__
     if not own or code.co_name == "<lambda>":
         raise Unidentified
