@@ -110,7 +110,7 @@ def jacobian_rate(model: Model, q: Scalars, v: Scalars, frame: Frame) -> Rows:
 # Of any robot, seen from another frame or in its own axes
 
 
-class View(NamedTuple):
+class FrameView(NamedTuple):
     """A frame, the axes in which its motion is wanted ("base" or "local"), and the frame that is
     taken for the base, if another is."""
 
@@ -119,7 +119,7 @@ class View(NamedTuple):
     relative_to: Any = None
 
 
-class Seen(NamedTuple):
+class SeenMotion(NamedTuple):
     """A frame, and its motions by unit speeds (or its one motion) with their rates."""
 
     pose: Pose
@@ -131,19 +131,19 @@ class Seen(NamedTuple):
 Ask = Callable[..., Any]  # an equation by its name, in the base's axes
 
 
-def forward_kinematics_seen(ask: Ask, view: View, q: Scalars) -> Rows:
+def forward_kinematics_seen(ask: Ask, view: FrameView, q: Scalars) -> Rows:
     """The pose in the axes of another frame."""
     R, s = _seen(ask, view, q).pose
     return homogeneous(R, s)
 
 
-def jacobian_seen(ask: Ask, view: View, q: Scalars) -> Rows:
+def jacobian_seen(ask: Ask, view: FrameView, q: Scalars) -> Rows:
     """Motions by unit speeds."""
     seen = _seen(ask, view, q, columns=True)
     return rows(_in_axes(view, seen, seen.motions))
 
 
-def jacobian_rate_seen(ask: Ask, view: View, q: Scalars, v: Scalars) -> Rows:
+def jacobian_rate_seen(ask: Ask, view: FrameView, q: Scalars, v: Scalars) -> Rows:
     """The rate of these components."""
     seen = _seen(ask, view, q, v, columns=True)
     if view.axes == "base":
@@ -152,7 +152,7 @@ def jacobian_rate_seen(ask: Ask, view: View, q: Scalars, v: Scalars) -> Rows:
     return rows(_in_axes(view, seen, [dx - _spun(w, x) for dx, x in both]))
 
 
-def velocity_seen(ask: Ask, view: View, q: Scalars, v: Scalars) -> list[Scalar]:
+def velocity_seen(ask: Ask, view: FrameView, q: Scalars, v: Scalars) -> list[Scalar]:
     """The motion."""
     seen = _seen(ask, view, q, v)
     (V,) = _in_axes(view, seen, [seen.V])
@@ -160,7 +160,7 @@ def velocity_seen(ask: Ask, view: View, q: Scalars, v: Scalars) -> list[Scalar]:
 
 
 def acceleration_seen(
-    ask: Ask, view: View, q: Scalars, v: Scalars, a: Scalars, spatial: bool = False
+    ask: Ask, view: FrameView, q: Scalars, v: Scalars, a: Scalars, spatial: bool = False
 ) -> list[Scalar]:
     """Its rate, turned into the axes: components of the true acceleration."""
     seen = _seen(ask, view, q, v, a)
@@ -170,7 +170,7 @@ def acceleration_seen(
 
 
 def spatial_acceleration_seen(
-    ask: Ask, view: View, q: Scalars, v: Scalars, a: Scalars
+    ask: Ask, view: FrameView, q: Scalars, v: Scalars, a: Scalars
 ) -> list[Scalar]:
     """The same without w x v."""
     return acceleration_seen(ask, view, q, v, a, spatial=True)
@@ -188,37 +188,37 @@ SEEN: dict[str, Callable[..., Any]] = {
 
 def _seen(
     ask: Ask,
-    view: View,
+    view: FrameView,
     q: Scalars,
     v: Scalars | None = None,
     a: Scalars | None = None,
     columns: bool = False,
-) -> Seen:
+) -> SeenMotion:
     of = _in_base(ask, view.frame, q, v, a, columns)
     if view.relative_to is None:
         return of
     return _relative(of, _in_base(ask, view.relative_to, q, v, a, columns))
 
 
-def _in_axes(view: View, seen: Seen, x: list[Pair]) -> list[Pair]:
+def _in_axes(view: FrameView, seen: SeenMotion, x: list[Pair]) -> list[Pair]:
     return x if view.axes == "base" else [_in(seen.pose.R.T, y) for y in x]
 
 
-def _in_base(ask: Ask, frame: Any, q: Scalars, v: Any, a: Any, columns: bool) -> Seen:
+def _in_base(ask: Ask, frame: Any, q: Scalars, v: Any, a: Any, columns: bool) -> SeenMotion:
     """What is needed: the Jacobian's columns, or one motion; rates where speeds are given."""
     pose = _pose(ask("forward_kinematics", q, frame))
     if columns:
         motions = pairs(ask("jacobian", q, frame))
         if v is None:
-            return Seen(pose, STILL, motions, [STILL] * len(motions))
+            return SeenMotion(pose, STILL, motions, [STILL] * len(motions))
         rates = pairs(ask("jacobian_rate", q, v, frame))
-        return Seen(pose, combined(motions, v), motions, rates)
+        return SeenMotion(pose, combined(motions, v), motions, rates)
     V = STILL if v is None else _pair(ask("velocity", q, v, frame))
     A = STILL if a is None else _pair(ask("acceleration", q, v, a, frame))
-    return Seen(pose, V, [V], [A])
+    return SeenMotion(pose, V, [V], [A])
 
 
-def _relative(of: Seen, to: Seen) -> Seen:
+def _relative(of: SeenMotion, to: SeenMotion) -> SeenMotion:
     """The same as if ``to`` were the base: without its motion, in its axes.
 
     What moves with it goes by at y.v + y.w x r; its axes turn by w."""
@@ -234,7 +234,7 @@ def _relative(of: Seen, to: Seen) -> Seen:
         for dx, dy, x, y in zip(of.rates, to.rates, motions, to.motions, strict=True)
     ]
     turned = Matrix(Tensor(*(of.pose.R.T @ axis for axis in to.pose.R.T.rows)))
-    return Seen(
+    return SeenMotion(
         Pose(turned, R @ r),
         _in(R, motion(of.V, to.V)),
         [_in(R, x) for x in motions],

@@ -152,6 +152,10 @@ def with_armature(model: Model, armature: Mapping[str, Any]) -> Model:
     """The model with other inertias felt at its joints."""
     driven = {body.joint.name for body in model.driven.values()}
     changed = {}
+    if not isinstance(armature, Mapping):
+        raise InputError(
+            f"with_armature({armature!r}): expected inertias by joint, {{joint: kg m^2}}."
+        )
     for name, value in armature.items():
         if name not in driven:
             near = nearest(str(name), driven)

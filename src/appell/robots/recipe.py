@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.compile.make import kernel_of
 from appell.equations.external import FORCED, on_speeds
-from appell.equations.frame_motion import SEEN, View
+from appell.equations.frame_motion import SEEN, FrameView
 from appell.errors import InputError, ModelError
 from appell.robots.system import System, formulation_of, quantity_of
 
@@ -151,7 +151,7 @@ def _evaluated(
         if recipe.axes != "base" or recipe.relative_to is not None:
             to = recipe.relative_to
             other = None if to is None else subject.frame(to)
-            view = View(subject.frame(recipe.frame), recipe.axes, other)
+            view = FrameView(subject.frame(recipe.frame), recipe.axes, other)
             return SEEN[recipe.quantity](ask, view, *state)
         return equation(subject, *state, *((subject.frame(recipe.frame),) if frame else ()))
     except ZeroDivisionError:
