@@ -75,6 +75,25 @@ def test_regressors_give_energies_and_momentum(robot):
     close(answer(robot, "momentum_regressor", q, v) @ p, Mv)
 
 
+def test_derivatives_are_along_the_speeds():
+    """Of a robot on a free base, whose coordinates have a quaternion."""
+    robot = appell.load("free_chain", n=1)
+    q, v, a = state(robot)
+    link, n = robot.link_names[-1], range(robot.nv)
+    for quantity, frame in (("acceleration", link), ("momentum_rate", None)):
+        by_q, by_v, by_a = robot.kernel(quantity, frame=frame, wrt=("q", "v", "a"))(q, v, a)
+        assert by_q.shape == (1, 6, robot.nv)
+
+        def value(x, y, z, quantity=quantity, frame=frame):
+            return answer(robot, quantity, x, y, z, frame=frame)
+
+        for k in n:
+            e = np.broadcast_to(np.eye(robot.nv)[k], v.shape)
+            close(by_q[..., k], rate(lambda x: value(x, v, a), robot.displaced, q, e), NEAR)
+            close(by_v[..., k], rate(lambda y: value(q, y, a), np.add, v, e), NEAR)
+            close(by_a[..., k], value(q, v, a + e) - value(q, v, a))
+
+
 def test_a_fixed_base_gives_all_of_the_momentum_but_what_gravity_gives():
     robot = appell.load("puma560")
     q, v, a = state(robot)

@@ -73,3 +73,26 @@ def test_forces_that_make_no_sense_are_refused():
             appell.simulate(robot, [0, 0], until=0.1, forces=forces)
     with pytest.raises(InputError, match="axes = 'there'"):
         appell.simulate(robot, [0, 0], until=0.1, forces={}, axes="there")
+
+
+@pytest.mark.parametrize("name", ["puma560", "four_bar", "agile_wrist"])
+def test_a_tracked_robot_feels_wrenches_as_forces_on_its_speeds(name):
+    robot = appell.load(name)
+    law = appell.control.PDGravity(robot, kp=20, kv=2)
+    q = robot.neutral()
+    start = q[list(robot.system.coordinates)]
+    link, w = robot.link_names[-1], np.array([1.0, -2.0, 0.5, 0.1, 0.2, -0.1])
+
+    def on_speeds(t, q, v):
+        return robot.jacobian(q, link, axes="local").T @ w
+
+    how = {"until": 0.05, "q0": q, "stops": False}
+    by_frame, by_speeds = (
+        appell.control.track(robot, law, start, **how, **forces)
+        for forces in ({"forces": {link: w}, "axes": "local"}, {"external": on_speeds})
+    )
+    assert by_frame.stopped is None
+    assert np.abs(by_frame.q[-1] - q).max() > 1e-6
+    np.testing.assert_allclose(by_frame.q, by_speeds.q, rtol=0, atol=1e-10)
+    with pytest.raises(InputError, match="no frame 'nowhere'"):
+        appell.control.track(robot, law, start, **how, forces={"nowhere": w})

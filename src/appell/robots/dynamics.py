@@ -19,7 +19,7 @@ from appell.robots.frames_and_momentum import Array, FramesAndMomentum, Numbers,
 from appell.robots.recipe import compiled, equation_of, recipe_for, recorded, shapes
 from appell.robots.system import System, formulation_of
 
-__all__ = ["Array", "Dynamics", "Forces", "Numbers", "float_kind", "kind_of", "one_of"]
+__all__ = ["AXES", "Array", "Dynamics", "Forces", "Numbers", "float_kind", "kind_of", "one_of"]
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from appell.robots.selfcheck import Check
 
 Forces = Mapping[str, Numbers] | None  # wrenches by frame
+AXES = ("base", "mixed", "local")  # of wrenches and motions; the first two are the same
 _OPTIONS = ("frame", "axes", "relative_to", "forces", "formulation")
 
 

@@ -18,7 +18,7 @@ from appell.errors import InputError, interrupted
 from appell.given import is_number, one_of, vector, whole
 from appell.maths.tableau import Tableau
 from appell.model.configuration import normalise
-from appell.robots.dynamics import Dynamics, Forces
+from appell.robots.dynamics import AXES, Dynamics, Forces
 from appell.simulation.contacts.contact import Choice, find_contacts
 from appell.simulation.contacts.impact import LAWS
 from appell.simulation.events import Degenerate
@@ -130,7 +130,7 @@ def simulate(
         friction=bool(friction), method=method, rtol=float(rtol), atol=float(atol),
         max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
         breakpoints=breakpoints_of(torque, breakpoints), forces=forces,
-        axes=one_of("axes", axes, ("base", "mixed", "local")),
+        axes=one_of("axes", axes, AXES),
     )  # fmt: skip
     if mechanics.restores and method == "BDF":
         raise InputError(

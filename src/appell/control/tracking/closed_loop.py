@@ -7,6 +7,7 @@ integrated to about 1e-11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,14 +24,16 @@ from appell.control.tracking.stops import Stops
 from appell.control.trajectories.sampled import Motion, SampledMotion, followed, planned
 from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError, interrupted
-from appell.given import vector
+from appell.given import one_of, vector
 from appell.maths.tableau import Tableau
 from appell.model.units import units_of
-from appell.robots.dynamics import Array, Dynamics
+from appell.robots.closed.closed_robot import ClosedRobot
+from appell.robots.dynamics import AXES, Array, Dynamics, Forces
 from appell.robots.system import formulation_of
 from appell.simulation.path import quintics
 from appell.simulation.run import Run
 from appell.simulation.stepper import tableau
+from appell.simulation.torques import BadTorque, force_law
 
 Numbers = npt.ArrayLike
 
@@ -54,6 +57,8 @@ def track(
     motor: Motor | None = None,
     friction: Friction | bool = False,
     external: Numbers | External | None = None,
+    forces: Forces | Callable[[float, Any, Any], Forces] = None,
+    axes: str = "base",
     formulation: str | None = None,
     method: str | Tableau = "DOP853",
     stops: bool = True,
@@ -72,8 +77,10 @@ def track(
     ``adc``; ``speeds`` are "exact" or the "differences" of the positions measured. Torques are
     limited by ``torque_limit`` (True: the joints' own efforts) and by the voltage of a ``motor``.
     ``friction`` is that of the robot's joints (True) or another. ``external`` adds forces on the
-    joints, constant (n,) or as a function of t, q, v. ``formulation`` names the equations by which
-    the arm moves, one of ``robot.kernel("forward_dynamics")``'s; a law has one of its own.
+    joints, constant (n,) or as a function of t, q, v; ``forces`` are wrenches by frame, or a
+    function of t, q, v that gives them, in the base's axes or with ``axes="local"`` in the frames'
+    own. ``formulation`` names the equations by which the arm moves, one of
+    ``robot.kernel("forward_dynamics")``'s; a law has one of its own.
     ``method`` is the Runge-Kutta method between samples, by name (DOP853, RK45, RK23, or RK4 with
     one step per sample) or as a :class:`~appell.simulation.Tableau`.
 
@@ -90,8 +97,10 @@ def track(
     v = plan.v[0] if v0 is None else vector("track: v0", v0, n)
     sensors = Sensors(robot, encoder, adc, speeds, period, v)
     drive = Drive(_held(law.robot, q), delay, torque_limits(torque_limit, robot), motor)
-    forces = _forces(external, q, v)
-    plant = _plant(robot, drive, friction, forces, (formulation, tableau(method)))
+    outside = _pushed(robot, _forces(external, q, v), forces, one_of("axes", axes, AXES))
+    if outside is not None:
+        _first(outside, q, v)
+    plant = _plant(robot, drive, friction, outside, (formulation, tableau(method)))
     y = plant.begin(q, v)
     loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant)
     return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None)
@@ -124,7 +133,7 @@ class _SampledLoop:
                 y = plant.advance(now, y, held, self.period)
                 recent = plant.steps[before[0] :], plant.pieces[before[1] :]
                 stopped = stops.passed(*recent) if stops else None
-            except Lost as problem:
+            except (Lost, BadTorque) as problem:
                 stopped = str(problem)
             except KeyboardInterrupt:
                 interrupted()
@@ -221,10 +230,33 @@ def _forces(external: Any, q: Array, v: Array) -> External | None:
         def forces(t: float, q: Array, v: Array) -> Array:
             return vector("track: external(t, q, v)", external(t, q.copy(), v.copy()), len(v))
 
-        forces(0.0, q, v)
         return forces
     always = vector("track: external", external, len(v))
     return lambda t, q, v: always
+
+
+def _pushed(robot: Dynamics, external: External | None, given: Any, axes: str) -> External | None:
+    """The same with what wrenches on frames do to the speeds, J^T w."""
+    wrenches = force_law(given, robot)
+    if wrenches is None:
+        return external
+    jacobian = robot.unchecked().jacobian if isinstance(robot, ClosedRobot) else robot.jacobian
+
+    def forces(t: float, q: Array, v: Array) -> Array:
+        Q = np.zeros(len(v)) if external is None else external(t, q, v)
+        for frame, w in wrenches(t, q, v).items():
+            Q = Q + jacobian(q, frame, axes=axes).T @ w
+        return Q
+
+    return forces
+
+
+def _first(external: External, q: Array, v: Array) -> None:
+    """Ask for the forces once, so that what is wrong with them is refused at once."""
+    try:
+        external(0.0, q, v)
+    except BadTorque as problem:
+        raise InputError(f"track: {problem}") from None
 
 
 def _plant(

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 OPEN = 1e-6  # m or rad: how far from closed a configuration may be given
 SINGULAR = 1e-6  # the margin below which a configuration is refused
-_OF_POSITIONS = ("forward_kinematics", "poses", "potential_energy")
+_OF_POSITIONS = (
+    "forward_kinematics", "poses", "potential_energy", "potential_energy_regressor",
+    "centre_of_mass", "subtree_centre_of_mass",
+)  # fmt: skip
 
 
 class SingularError(InputError):
