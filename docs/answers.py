@@ -26,9 +26,9 @@ ROBOTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 HEAD = """# Which robot answers which method
 
-One robot of each kind was asked; where it refuses, the reason is below. `inverse_kinematics` and `track` are
-functions of `appell.control`, `simulate` is `appell.simulate`, `export` is `appell.export.c`. Written by
-`python docs/answers.py`.
+One robot of each kind was asked; where it refuses, the reason is below. `inverse_kinematics` and
+`track` are functions of `appell.control`, `simulate` is `appell.simulate`, `export` is
+`appell.export.c`. Written by `python docs/answers.py`.
 
 """
 
