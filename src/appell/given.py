@@ -114,3 +114,16 @@ def optional(what: str, x: Any, kind: Any, expected: str) -> None:
     """Refuse what is neither None nor of a kind; ``expected`` describes the kind."""
     if x is not None and not isinstance(x, kind):
         raise InputError(f"{what} = {x!r}; expected {expected}.")
+
+
+def refuse_crooked(what: str, T: Array) -> None:
+    """Refuse matrices (..., 4, 4) that are not homogeneous."""
+    R = T[..., :3, :3]
+    crooked = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    if crooked > 1e-6 or (np.linalg.det(R) < 0).any():
+        raise InputError(
+            f"{what}: its axes are not a rotation: R^T R differs from 1 by {crooked:.3g}, or R is "
+            "a reflection; expected orthonormal right-handed axes."
+        )
+    if np.abs(T[..., 3, :] - [0, 0, 0, 1]).max(initial=0.0) > 1e-9:
+        raise InputError(f"{what}: the last row of a homogeneous matrix is 0, 0, 0, 1.")

@@ -331,3 +331,46 @@ def test_a_planar_arm_away_from_its_singularities_is_not_warned_of(recwarn):
     stretched = arm.forward_kinematics([0.0, 0.0, 0.0])[:3, 3]
     with pytest.warns(SingularWarning):
         inverse_kinematics(arm, 0.9999 * stretched, start=[0.01, 0.02, 0.0])
+
+
+def built(kind, **options):
+    build = appell.Builder("built")
+    build.link("one", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.3, 0, 0))
+    build.joint("first", kind, "world", "one", **options)
+    return build
+
+
+def test_limits_of_joints_that_mimic_others_hold_too():
+    build = built("revolute", axis="y", limits=(-0.5, 0.5))
+    build.link("two", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.1, 0, 0))
+    build.joint(
+        "second", "prismatic", "one", "two", pose=(0.1, 0.1, 0), axis="x",
+        mimic=("first", 0.5, 0.1), limits=(0, 0.2),
+    )  # fmt: skip
+    robot = build.robot()
+    with pytest.raises(UnreachableError):
+        inverse_kinematics(robot, robot.forward_kinematics([0.4]), restarts=3)
+    np.testing.assert_allclose(
+        inverse_kinematics(robot, robot.forward_kinematics([0.1])), [0.1], atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free"])
+def test_joints_with_quaternions_need_no_start(kind):
+    robot = built(kind).robot()
+    pose = robot.forward_kinematics(robot.random(4))
+    q = inverse_kinematics(robot, pose)
+    np.testing.assert_allclose(robot.forward_kinematics(q), pose, atol=1e-9)
+
+
+def test_a_platform_is_not_put_in_what_is_no_pose():
+    platform = appell.load("stewart_gough")
+    pose = platform.forward_kinematics(platform.neutral())
+    for bad in (2 * pose, pose * [1, 1, -1, 1], pose + np.eye(4, k=1) * 0.2):
+        with pytest.raises(appell.InputError, match=r"not a rotation|last row"):
+            platform.inverse_kinematics(bad)
+
+
+def test_laws_refuse_joints_with_quaternions():
+    with pytest.raises(appell.InputError, match="joint 'first' of 'built' has a quaternion"):
+        appell.control.ComputedTorque(built("spherical").robot(), kp=1, kv=1)

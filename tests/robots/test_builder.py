@@ -251,3 +251,22 @@ def test_solids_refuse_what_is_no_length():
     ):
         with pytest.raises(appell.InputError, match="expected"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("revolute", {"mimic": 5}, "mimic = 5; expected a joint"),
+        ("revolute", {"parent": ["world"]}, "parent = .* expected a name"),
+        ("helical", {"pitch": float("nan")}, "pitch = nan; a helical joint has one"),
+        ("helical", {"pitch": "a"}, "pitch = 'a'; a helical joint has one"),
+        ("spherical", {"pitch": 0.3}, "pitch = 0.3; a helical joint has one"),
+        ("revolute", {"axis": "--z"}, "axis = '--z'; expected x, y, z, -x"),
+        ("universal", {"axis": ("x", "x")}, "are parallel; expected two that cross"),
+    ],
+)
+def test_joints_that_cannot_be_are_refused(kind, options, message):
+    build = appell.Builder("bad")
+    build.link("link", mass=1.0, inertia=(1, 1, 1))
+    with pytest.raises(appell.ModelError, match=message):
+        build.joint("joint", kind, **{"parent": "world", "child": "link", **options})

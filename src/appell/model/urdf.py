@@ -268,7 +268,13 @@ def _leaders(joints: Mapping[str, Element], repairs: list[str]) -> dict[str, Mim
     direct: dict[str, Mimic] = {}
     for name, joint in joints.items():
         mimic = child(joint, "mimic")
-        if mimic is None or _kind(joint) not in _SINGLE:
+        if mimic is None or _kind(joint) == "fixed":
+            continue
+        if _kind(joint) not in _SINGLE:
+            repairs.append(
+                f"line {mimic.sourceline}: joint '{name}' is {_kind(joint)} and mimics none; its "
+                "<mimic> is passed over"
+            )
             continue
         leader = attribute(mimic, "joint")
         ratio, shift = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)

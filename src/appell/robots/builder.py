@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
+from math import inf, isfinite
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from appell.errors import ModelError, nearest, quoted
+from appell.given import is_number
 from appell.model.build import (
     Base,
     CompoundJoint,
@@ -134,6 +135,11 @@ class Builder:
         ways to write a pose.
         """
         what = f"joint '{name}'"
+        for word, given in (("its name", name), ("parent", parent), ("child", child)):
+            if not isinstance(given, str):
+                raise ModelError(f"{what}: {word} = {quoted(given)}; expected a name.")
+        if not is_number(pitch) or not isfinite(pitch) or (kind in _COMPOUND and pitch):
+            raise ModelError(f"{what}: pitch = {quoted(pitch)}; a helical joint has one, in m/rad.")
         if kind not in KINDS:
             near = nearest(str(kind), KINDS)
             hint = f" Did you mean '{near}'?" if near else ""
@@ -215,8 +221,13 @@ def _singles(what: str, name: str, kind: str, axis: Any, pitch: float) -> list[t
             first, second = axis if axis is not None else (X, Y)
         except (TypeError, ValueError):
             raise ModelError(f"{what}: axis = {axis!r}; expected a pair of axes.") from None
-        turns = [Joint(f"{name} {k}") for k in (1, 2)]
-        return [(turns[0], _axis(what, first)), (turns[1], _axis(what, second))]
+        axes = _axis(what, first), _axis(what, second)
+        lengths = np.linalg.norm(axes, axis=1)
+        if np.linalg.norm(np.cross(*axes)) < 1e-6 * lengths.prod():
+            raise ModelError(
+                f"{what}: axis = {axis!r}, which are parallel; expected two that cross."
+            )
+        return [(Joint(f"{name} {k}"), x) for k, x in enumerate(axes, start=1)]
     along = _axis(what, "z" if axis is None else axis)
     if kind == "planar":
         return [*zip(on_a_plane(name), frame_along(along, name).T, strict=True)]
@@ -227,9 +238,9 @@ def _singles(what: str, name: str, kind: str, axis: Any, pitch: float) -> list[t
 
 def _axis(what: str, axis: Any) -> Array:
     if isinstance(axis, str):
-        if axis.lstrip("-") not in _AXES:
+        if axis.removeprefix("-") not in _AXES:
             raise ModelError(f"{what}: axis = {axis!r}; expected x, y, z, -x, or three numbers.")
-        return np.array(_AXES[axis.lstrip("-")]) * (-1) ** axis.count("-") + 0.0
+        return np.array(_AXES[axis.removeprefix("-")]) * (-1) ** axis.count("-") + 0.0
     try:
         numbers = np.array(axis, dtype=float)
     except (TypeError, ValueError):
@@ -289,9 +300,9 @@ def _felt(what: str, armature: Any, rotor: Any, gear: Any) -> Any:
 
 
 def _mimic(what: str, mimic: Any) -> Mimic:
-    leader, *numbers = (mimic,) if isinstance(mimic, str) else mimic
     try:
-        return Mimic(leader, *map(float, numbers))
+        leader, *numbers = (mimic,) if isinstance(mimic, str) else mimic
+        return Mimic(str(leader), *map(float, numbers))
     except (TypeError, ValueError):
         raise ModelError(
             f"{what}: mimic = {quoted(mimic)}; expected a joint, (joint, ratio) or (joint, ratio, "

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError
+from appell.given import refuse_crooked
 from appell.model import configuration
+from appell.model.limits import limits
 from appell.model.model import BASE
 from appell.robots.closed.assemble import Assembly
 from appell.robots.closed.closed_robot import ClosedRobot
@@ -101,21 +103,32 @@ def moving(goal: Goal) -> npt.NDArray[np.bool_]:
     return np.isin(np.arange(model.nv), [model.bodies[i].coordinate for i in path])
 
 
+def unmoved(goal: Goal) -> list[int]:
+    """The coordinates that do not move the frame."""
+    still, model = np.flatnonzero(~moving(goal)), goal.robot.model
+    return [model.place(k) for k in still if model.is_coordinate[k]]
+
+
 def read(
     robot: Dynamics, pose: Numbers, start: Numbers | None, frame: str | None, limited: bool
 ) -> PoseRequest:
     """What was given, checked."""
     if isinstance(robot, Robot):
         _refuse_robot(robot, frame)
-    joints = robot.model.joints if isinstance(robot, Robot) else ()
     low, high = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    if limited and joints:
-        for k, joint in enumerate(joints):
-            if robot.model.is_coordinate[k]:
-                low[robot.model.place(k)], high[robot.model.place(k)] = joint.lower, joint.upper
+    for limit in limits(robot.model) if isinstance(robot, Robot) else ():
+        k, x = limit.coordinate, limit.value  # of a joint that mimics another, too
+        if limit.side > 0:
+            low[k] = max(low[k], x)
+        else:
+            high[k] = min(high[k], x)
     if start is None:
-        middle = [_middle(joint.lower, joint.upper) for joint in joints]
-        start = middle if is_tree(robot) else robot.neutral()
+        start = robot.neutral()
+        if is_tree(robot):
+            middle = np.array([_middle(*x) for x in zip(low, high, strict=True)])
+            start = np.where(np.isfinite(low) | np.isfinite(high), middle, start)
+    if not limited:
+        low, high = np.full_like(low, -np.inf), np.full_like(high, np.inf)
     T, place = _poses(pose)
     shape = T.shape[:-2]
     begin = _start(start, robot.nq, shape).reshape(-1, robot.nq).copy()
@@ -168,19 +181,6 @@ def _poses(pose: Numbers) -> tuple[Array, bool]:
         return whole, True
     refuse_crooked("pose", T)
     return T, False
-
-
-def refuse_crooked(what: str, T: Array) -> None:
-    """Refuse matrices (..., 4, 4) that are not homogeneous."""
-    R = T[..., :3, :3]
-    crooked = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
-    if crooked > 1e-6 or (np.linalg.det(R) < 0).any():
-        raise InputError(
-            f"{what}: its axes are not a rotation: R^T R differs from 1 by {crooked:.3g}, or R is "
-            "a reflection; expected orthonormal right-handed axes."
-        )
-    if np.abs(T[..., 3, :] - [0, 0, 0, 1]).max(initial=0.0) > 1e-9:
-        raise InputError(f"{what}: the last row of a homogeneous matrix is 0, 0, 0, 1.")
 
 
 def _start(start: Any, n: int, shape: tuple[int, ...]) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from appell.control.kinematics.goal import Goal, moving
+from appell.control.kinematics.goal import Goal, unmoved
 from appell.robots.robot import Array
 
 _STEPS = 200  # from one start; a solution takes about 15
@@ -54,9 +54,8 @@ def solve(
         if not len(left):
             break
         fresh = goal.normalised(draw.uniform(low, high, (len(left), start.shape[1])))
-        fixed = ~moving(goal)
-        if fixed.any():
-            fresh[:, fixed] = start[left][:, fixed]
+        fixed = unmoved(goal)
+        fresh[:, fixed] = start[left][:, fixed]
         other = _descend(goal.of(left), fresh, limits)
         better = np.hypot(other.distance, other.angle) < np.hypot(
             best.distance[left], best.angle[left]

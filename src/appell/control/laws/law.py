@@ -237,6 +237,11 @@ def _refuse(name: str, robot: Any) -> None:
             f"{name}: '{robot.name}' has a free base, which no motor holds; laws are for robots on "
             "a fixed one."
         )
+    if compounds := getattr(robot.model, "compounds", ()):
+        raise InputError(
+            f"{name}: joint '{compounds[0].name}' of '{robot.name}' has a quaternion, which no law "
+            "takes; laws are for joints that turn about one axis or slide."
+        )
     for c in getattr(robot, "constraints", ()):
         if c.closures < len(c.rows):
             raise InputError(

@@ -16,7 +16,6 @@ import numpy as np
 from appell.control.kinematics.goal import (
     Goal,
     moving,
-    refuse_crooked,
     rotation_vector,
 )
 from appell.control.kinematics.inverse_kinematics import inverse_kinematics
@@ -25,7 +24,7 @@ from appell.control.trajectories.joint_space import quintic
 from appell.control.trajectories.piecewise import Piecewise, hermite
 from appell.control.trajectories.trajectory import Timed, Trajectory
 from appell.errors import InputError
-from appell.given import number, positions
+from appell.given import number, positions, refuse_crooked
 from appell.maths.tableau import RK4, fixed_step
 from appell.robots.robot import Array, Numbers, Robot
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import InputError
+from appell.given import refuse_crooked
 from appell.model.build import assemble
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import FREE
@@ -78,6 +79,7 @@ def _pose_platform(feet: Array, hips: Array, pose: Any) -> Array:
     T = np.asarray(pose, dtype=float)
     if T.shape[-2:] != (4, 4):
         raise InputError(f"stewart_gough: a pose has shape {T.shape}; expected (..., 4, 4).")
+    refuse_crooked("stewart_gough: a pose", T)
     R, p = T[..., :3, :3], T[..., :3, 3]
     q = [p, quaternion(R)]
     for foot, hip in zip(feet, hips, strict=True):
