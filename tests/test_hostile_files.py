@@ -19,7 +19,7 @@ import pytest
 import appell
 from appell.errors import AppellError, InputError, ModelError, quoted
 from appell.identify.data.table import read_table
-from appell.model import urdf
+from appell.model.description import urdf
 from appell.rig import read_log
 from appell.rig.controller.safety import State
 from appell.rig.log import log_file as logs

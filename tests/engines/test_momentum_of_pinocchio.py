@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 from both_engines import BothEngines, error
 
-from appell.equations.momentum import mass
+from appell.equations.motion.momentum import mass
 
 CLOSE = 1e-10  # relative to the largest entry, or to 1: rounding
 INVERTED = 1e-8  # and the condition of M

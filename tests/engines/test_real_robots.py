@@ -21,8 +21,8 @@ from batches import evaluate
 import appell
 from appell.errors import ModelError
 from appell.model import configuration
+from appell.model.description.urdf import read_urdf
 from appell.model.model import BASE, Model
-from appell.model.urdf import read_urdf
 
 # Two computations in float64, of sums over at most 50 bodies; forward dynamics loses digits to
 # the condition of M, derivatives to one product more with it.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appell.model.build import Hinge, Mimic, assemble
-from appell.model.dh import link_inertia
+from appell.model.description.dh import link_inertia
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_rotation
 from appell.robots.robot import Robot

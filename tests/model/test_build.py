@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import appell
 from appell.model.build import Hinge, Mimic, assemble
-from appell.model.dh import link_inertia
+from appell.model.description.dh import link_inertia
 from appell.model.inertia import NOTHING, check_inertia
 from appell.model.library.random import random_description, random_rotation
 from appell.model.model import Joint

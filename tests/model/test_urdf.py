@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 import appell
 from appell.errors import ModelError
+from appell.model.description.urdf import read_urdf
 from appell.model.model import BASE
 from appell.model.parameters import link_inertia
-from appell.model.urdf import read_urdf
 
 ARM = """\
 <robot name="arm">

@@ -14,10 +14,10 @@ from batches import evaluate
 
 import appell
 from appell.model.build import Hinge, Mimic, assemble
+from appell.model.description.urdf_writer import UrdfWarning, rpy
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia, random_rotation, random_tree
 from appell.model.model import Joint
-from appell.model.urdf_writer import UrdfWarning, rpy
 from appell.robots.robot import Robot
 
 

@@ -277,7 +277,7 @@ def _results(fits: Mapping[str, Fit]) -> dict[Path, str | bytes]:
     """parameters.csv of all estimates, and the first that is a robot as robot.urdf."""
     from warnings import catch_warnings, simplefilter
 
-    from appell.model.urdf_writer import urdf_text
+    from appell.model.description.urdf_writer import urdf_text
 
     some = next(iter(fits.values()))
     names = some.nominal.parameter_names(friction=some.basis.friction, rotors=some.basis.rotors)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.equations.kinematics import Pose, poses
+from appell.equations.motion.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
 from appell.maths.vector import (
     ZERO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.equations.kinematics import poses
+from appell.equations.motion.kinematics import poses
 from appell.maths.scalar import Scalar, sign
 from appell.maths.vector import ZERO, Z, cross
 from appell.model.model import BASE, Model

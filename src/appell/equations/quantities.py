@@ -18,22 +18,20 @@ from appell.equations import (
     composite,
     composite_body,
     energy,
-    frame_motion,
     gibbs_lean,
     gibbs_tensor,
     gibbs_tree,
     gibbs_vector,
     gibbs_vector_paul,
     instant,
-    kinematics,
     lagrange_euler,
-    momentum,
     newton_euler,
 )
 from appell.equations import regressor as regressors
 from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, in_joints, paths
 from appell.equations.linear import back_substitute, factorise, invert, solve
-from appell.equations.operational import operational_inertia, operational_mobility
+from appell.equations.motion import frame_motion, kinematics, momentum
+from appell.equations.motion.operational import operational_inertia, operational_mobility
 from appell.equations.regressor import regressor
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from appell.equations.gibbs_tensor import accelerations, angular_acceleration_tensor
-from appell.equations.kinematics import poses, then
+from appell.equations.motion.kinematics import poses, then
 from appell.maths.scalar import Scalar, sign
 from appell.maths.vector import ZERO, Vector, Z, cross
 from appell.model.model import BASE, Frame, Model

@@ -24,7 +24,7 @@ from scipy.spatial.transform import Rotation
 
 from appell.compile.make import kernel_of
 from appell.equations.coordinates import in_joints
-from appell.equations.kinematics import Pose, poses
+from appell.equations.motion.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector, cross
 from appell.model.build import Hinge, as_array, assemble

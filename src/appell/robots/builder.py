@@ -25,7 +25,7 @@ from appell.model.build import (
     in_series,
     on_a_plane,
 )
-from appell.model.dh import link_inertia
+from appell.model.description.dh import link_inertia
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
 from appell.model.place import WORLD, Pose, pose_of

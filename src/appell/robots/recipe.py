@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.compile.make import kernel_of
-from appell.equations.external import FORCED, on_speeds
-from appell.equations.frame_motion import SEEN, FrameView
+from appell.equations.motion.external import FORCED, on_speeds
+from appell.equations.motion.frame_motion import SEEN, FrameView
 from appell.errors import InputError, ModelError
 from appell.robots.system import System, formulation_of, quantity_of
 

@@ -77,7 +77,7 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Any:
             return robot_of(_called(name, known[name], (), options))
     suffix = Path(name).suffix.lower()
     if text or suffix == ".urdf" or name in EXAMPLES:
-        from appell.model.urdf import read_urdf
+        from appell.model.description.urdf import read_urdf
 
         loops = options.pop("loops", None)
         shown, source = ("<robot ...>", robot) if text else (name, name)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from appell.equations import momentum
+from appell.equations.motion import momentum
 from appell.errors import InputError
 from appell.model import edit
 from appell.model.build import attach
-from appell.model.dh import from_dh, link_inertia
+from appell.model.description.dh import from_dh, link_inertia
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
 from appell.model.place import Pose
@@ -46,13 +46,13 @@ class Robot(Dynamics):
 
     @classmethod
     def from_dh(cls, **table: Any) -> Robot:
-        """A chain from Denavit-Hartenberg parameters: see :func:`appell.model.dh.from_dh`."""
+        """A chain by Denavit and Hartenberg: see :func:`appell.model.description.dh.from_dh`."""
         return cls(from_dh(**table))
 
     @classmethod
     def from_urdf(cls, source: str | os.PathLike[str], **options: Any) -> Robot:
-        """A tree from a URDF file, or from its text: see :func:`appell.model.urdf.read_urdf`."""
-        from appell.model.urdf import read_urdf
+        """A tree from a URDF file or text: see :func:`appell.model.description.urdf.read_urdf`."""
+        from appell.model.description.urdf import read_urdf
 
         return cls(read_urdf(source, **options))
 
@@ -239,8 +239,8 @@ class Robot(Dynamics):
 
     def to_urdf(self, path: str | os.PathLike[str]) -> Path:
         """Write the robot to a .urdf file, which ``appell.load`` reads back to the same dynamics;
-        see :mod:`appell.model.urdf_writer`. A file that is there is replaced."""
-        from appell.model.urdf_writer import write_urdf
+        see :mod:`appell.model.description.urdf_writer`. A file that is there is replaced."""
+        from appell.model.description.urdf_writer import write_urdf
 
         if self.nv != self.model.nv:
             raise InputError(f"'{self.name}' has loops, which a URDF file cannot say.")

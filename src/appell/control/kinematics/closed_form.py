@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from appell.compile.make import kernel_of
 from appell.control.kinematics.spherical_wrist import BRANCHES, Arm, Planar, inverse_kinematics
 from appell.equations.coordinates import in_joints
-from appell.equations.kinematics import poses, then
+from appell.equations.motion.kinematics import poses, then
 from appell.errors import InputError
 from appell.maths.rotation import Matrix
 from appell.maths.scalar import SNAP, snap

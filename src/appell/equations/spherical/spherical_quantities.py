@@ -13,10 +13,10 @@ from typing import Any
 
 from appell.equations import gibbs_jacobian
 from appell.equations.coordinates import Axes, Equation
-from appell.equations.frame_motion import pairs
-from appell.equations.frame_motion import rows as columns_as_rows
 from appell.equations.linear import dot, invert
-from appell.equations.operational import dense, operational_mobility
+from appell.equations.motion.frame_motion import pairs
+from appell.equations.motion.frame_motion import rows as columns_as_rows
+from appell.equations.motion.operational import dense, operational_mobility
 from appell.equations.quantities import Quantity, flow, state
 from appell.equations.spherical import spherical_jacobian, spherical_quasi_speeds
 from appell.equations.spherical.spherical_jacobian import bodies, share

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from appell.errors import ModelError
 from appell.model.build import whole_number
-from appell.model.dh import from_dh
+from appell.model.description.dh import from_dh
 from appell.model.model import Model
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import pi
 
-from appell.model.dh import from_dh
+from appell.model.description.dh import from_dh
 from appell.model.model import Model
 
 

@@ -6,7 +6,7 @@ from math import pi
 
 import numpy as np
 
-from appell.model.dh import from_dh
+from appell.model.description.dh import from_dh
 from appell.model.model import Model
 
 

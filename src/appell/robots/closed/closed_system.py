@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from appell.equations.coordinates import Axes, Equation
-from appell.equations.operational import operational_inertia, operational_mobility
+from appell.equations.motion.operational import operational_inertia, operational_mobility
 from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity, state
 from appell.errors import InputError
 from appell.model.parameters import values

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from appell.equations.instant import placed as at_this_instant
 from appell.equations.instant import positions
-from appell.equations.kinematics import ORIGIN, Pose, then
+from appell.equations.motion.kinematics import ORIGIN, Pose, then
 from appell.maths.rotation import Rotation
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, Z, cross

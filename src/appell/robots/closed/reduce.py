@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from appell.equations.instant import coordinate_rates
 from appell.equations.linear import Columns, dot, invert, solve
-from appell.equations.operational import dense
+from appell.equations.motion.operational import dense
 from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar, sign, sqrt
 from appell.model.model import Frame, Model

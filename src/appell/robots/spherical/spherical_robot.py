@@ -14,7 +14,7 @@ from appell.equations.spherical.spherical_quantities import QUANTITIES
 from appell.errors import InputError, ModelError
 from appell.model.arcs import branches, from_arcs
 from appell.model.configuration import Random, drawing
-from appell.model.dh import link_inertia
+from appell.model.description.dh import link_inertia
 from appell.model.inertia import Inertia, check_inertia, snapped
 from appell.model.parameters import SYMBOLS
 from appell.model.spherical import SphericalModel

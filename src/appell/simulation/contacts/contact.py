@@ -23,7 +23,7 @@ from appell.compile.record import Recorded, as_sx
 from appell.compile.tape import Foreign, Tape
 from appell.equations.coordinates import in_joints
 from appell.equations.instant import coordinate_rates
-from appell.equations.kinematics import poses
+from appell.equations.motion.kinematics import poses
 from appell.equations.spherical.spherical_quantities import orientation
 from appell.errors import InputError
 from appell.maths.rotation import AboutZ

@@ -25,10 +25,10 @@ from appell.errors import InputError, ModelError, UrdfWarning
 from appell.maths.rotation import After
 from appell.maths.vector import Vector, Z
 from appell.model.build import as_array, rpy
+from appell.model.description.urdf import OWN, TYPES, UNLIMITED
 from appell.model.inertia import Inertia
 from appell.model.model import BASE, CYCLE, FREE, GRAVITY, Body, Compound, Frame, Joint, Model
 from appell.model.parameters import link_inertia
-from appell.model.urdf import OWN, TYPES, UNLIMITED
 
 Array = npt.NDArray[np.float64]
 Pose = tuple[Array, Array]

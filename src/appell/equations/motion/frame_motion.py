@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from appell.equations.gibbs_jacobian import Pair, combined
-from appell.equations.kinematics import ORIGIN, Pose, homogeneous, then
+from appell.equations.motion.kinematics import ORIGIN, Pose, homogeneous, then
 from appell.maths.rotation import Matrix, Rotation
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Tensor, Vector, cross

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from appell.equations.frame_motion import Carried, carried, rows
 from appell.equations.gibbs_jacobian import Pair
 from appell.equations.gibbs_jacobian import momentum as body_momentum
-from appell.equations.kinematics import Pose, poses
+from appell.equations.motion.frame_motion import Carried, carried, rows
+from appell.equations.motion.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Symmetric, Tensor, Vector, cross, inertia_product
 from appell.model.inertia import NOTHING, Inertia

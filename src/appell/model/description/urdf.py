@@ -32,7 +32,7 @@ from appell.model.build import (
     in_series,
     on_a_plane,
 )
-from appell.model.elements import (
+from appell.model.description.elements import (
     Element,
     attribute,
     by_name,
@@ -80,7 +80,8 @@ def read_urdf(
     are one) with inertias that no body has are warned of; ``physical=True`` refuses them, ``False``
     is silent. ``gravity`` is in the world's axes, m/s^2; ``base`` is "fixed", "free" to move in
     space, or "planar" to move in the world's x, y plane. Neither given, they are
-    what an element <appell> says (:mod:`appell.model.urdf_writer`), or -9.81 along z and "fixed".
+    what an element <appell> says (:mod:`appell.model.description.urdf_writer`), or -9.81 along z
+    and "fixed".
     ``root`` names another link than the file's root to stand on the base. ``mimic=False`` leaves
     joints that mimic others independent.
 

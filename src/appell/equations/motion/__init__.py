@@ -1,0 +1,1 @@
+"""Motion of frames and of the whole: kinematics, momentum, external forces."""

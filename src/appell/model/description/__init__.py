@@ -1,0 +1,1 @@
+"""Robots as files and tables describe them: URDF, Denavit-Hartenberg."""
