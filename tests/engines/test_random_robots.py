@@ -35,7 +35,8 @@ DERIVATIVES = ("dtau_dq", "dtau_dv", "dtau_da", "da_dq", "da_dv", "da_dtau")
 # whose joints all hang on the base) is rounding of about 1e-16 in the other engines.
 SMALLEST = 1e-4
 
-NOT_ASKED = ("friction", "regressor", "gibbs_function")
+# Few of them move in all six ways, which an operational inertia needs.
+NOT_ASKED = ("friction", "regressor", "gibbs_function", "operational_inertia")
 ASKED = [x for x in QUANTITIES if not x.startswith(NOT_ASKED)]
 
 # Joints up to which every third robot's kernel is compiled; for others its equation is evaluated on

@@ -8,7 +8,7 @@ import pytest
 from appell.papers import valera2003_rig
 from appell.papers.valera2003_control import DURATION, REFERENCES, reference
 from appell.papers.valera2003_rig import Mirror, driven, positions_picture
-from appell.rig.log.log_file import Writer
+from appell.rig.log.log_file import LogWriter
 
 
 @pytest.mark.parametrize("of", REFERENCES)
@@ -52,7 +52,7 @@ def test_the_law_runs_by_the_papers_equations():
 def test_a_whole_cycle_reads_decides_writes_and_logs(monkeypatch):
     """The time of each part is within the whole."""
     done = []
-    for where, name in ((Mirror, "read"), (Mirror, "write"), (Writer, "cycle")):
+    for where, name in ((Mirror, "read"), (Mirror, "write"), (LogWriter, "cycle")):
         kept = getattr(where, name)
 
         def noted(self, *given, _kept=kept, _name=name):

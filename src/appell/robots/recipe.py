@@ -155,7 +155,12 @@ def _evaluated(
             return SEEN[recipe.quantity](ask, view, *state)
         return equation(subject, *state, *((subject.frame(recipe.frame),) if frame else ()))
     except ZeroDivisionError:
-        raise ModelError(f"{recipe.quantity} of '{system.name}': {system.idle()}.") from None
+        why = system.idle()
+        if recipe.quantity == "operational_inertia":
+            why = (
+                "the frame does not move in all six ways; ask for operational_mobility, its inverse"
+            )
+        raise ModelError(f"{recipe.quantity} of '{system.name}': {why}.") from None
 
 
 def _other(system: System, subject: Any, quantity: str, *arguments: Any) -> Any:
