@@ -15,7 +15,8 @@ from appell.compile.fuse import fused
 from appell.compile.make import kernel_of
 from appell.control.laws.pd_gravity import pd_with_gravity
 from appell.equations.energy import potential_energy
-from appell.equations.quantities import QUANTITIES, flow
+from appell.equations.quantities import QUANTITIES
+from appell.equations.quantity import flow
 from appell.walls import Plane
 
 # The library's own source

@@ -1,15 +1,9 @@
-"""What can be asked of a robot, and the equations that answer it.
-
-Each quantity names its inputs and outputs with their axes ("n" counts speeds, "q" coordinates,
-"d" actuators, "links" frames, "moving" links, "p" inertial parameters, a regressor's name its
-columns) and its formulations, the first of which is the default. How long an axis is, the robot
-says.
-"""
+"""What can be asked of a robot, and the equations that answer it: a table."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,99 +22,25 @@ from appell.equations import (
     newton_euler,
 )
 from appell.equations import regressor as regressors
-from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, in_joints, paths
-from appell.equations.linear import back_substitute, factorise, invert, solve
+from appell.equations.coordinates import Equation, in_joints, paths
+from appell.equations.linear import back_substitute, factorise, invert
 from appell.equations.motion import frame_motion, kinematics, momentum
 from appell.equations.motion.operational import operational_inertia, operational_mobility
+from appell.equations.quantity import (
+    Quantity,
+    at_rest_by,
+    bias_by,
+    by_columns,
+    by_mass_matrix,
+    flow,
+    inverse_by,
+    motion_by,
+    of_bodies,
+    state,
+)
 from appell.equations.regressor import regressor
 from appell.maths.scalar import Scalar
-from appell.maths.vector import ZERO
 from appell.model.model import Frame, Model
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """Something that can be asked of a robot, and the equations that answer it."""
-
-    inputs: Mapping[str, Axes]
-    outputs: Mapping[str, Axes]
-    formulations: Mapping[str, Equation]
-    frame: bool = False  # whether it is asked of a frame
-    regroup: frozenset[str] = frozenset()  # formulations that take a regrouped model
-    deep: str | None = None  # the formulation that is faster for long chains, if another is
-
-    def default(self, model: Model) -> str:
-        """The formulation that is fastest for a model."""
-        long = model.depth > SHORT_CHAIN and not model.mimics
-        return self.deep if self.deep and long else next(iter(self.formulations))
-
-
-def state(*names: str, **axes: Axes) -> dict[str, Axes]:
-    """Inputs by name with their axes: those of a state, where no others are given."""
-    return {x: axes.get(x, ("q",) if x == "q" else ("n",)) for x in names}
-
-
-def _of_bodies(
-    names: tuple[str, ...],
-    outputs: Mapping[str, Axes],
-    frame: bool = False,
-    regroup: Collection[str] = (),
-    meaning: Meaning | None = None,
-    **equations: Equation,
-) -> Quantity:
-    axes = tuple(outputs.values())
-    return Quantity(
-        state(*names),
-        outputs,
-        {name: in_coordinates(f, names, axes, meaning) for name, f in equations.items()},
-        frame,
-        frozenset(regroup),
-    )
-
-
-def _bias(inverse_dynamics: Equation) -> Equation:
-    """C v + g: the joint forces while no speed changes."""
-
-    def bias(model: Model, q: Any, v: Any) -> Any:
-        return inverse_dynamics(model, q, v, [0] * model.nv)
-
-    return bias
-
-
-def _at_rest(inverse_dynamics: Equation) -> Equation:
-    """g: the joint forces of a robot that stands still."""
-
-    def gravity(model: Model, q: Any) -> Any:
-        return inverse_dynamics(model, q, [0] * len(model.bodies), [0] * len(model.bodies))
-
-    return gravity
-
-
-def _by_columns(inverse_dynamics: Equation) -> Equation:
-    """M, column by column: the joint forces of a unit acceleration, without speeds and gravity
-    (Valera et al. 2003, section 4; Walker and Orin 1982, method 1)."""
-
-    def mass_matrix(model: Model, q: Any) -> Any:
-        weightless, n = replace(model, gravity=ZERO), len(model.bodies)
-        still = [0] * n
-        columns = [
-            inverse_dynamics(weightless, q, still, [int(i == j) for i in range(n)])
-            for j in range(n)
-        ]
-        return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
-
-    return mass_matrix
-
-
-def _by_mass_matrix(mass_matrix: Equation, inverse_dynamics: Equation) -> Equation:
-    """Accelerations a of bodies with M a = tau - (C v + g), by a formulation's own M and bias."""
-
-    def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
-        bias = inverse_dynamics(model, q, v, [0] * len(model.bodies))
-        remainder = [t - b for t, b in zip(tau, bias, strict=True)]
-        return solve(mass_matrix(model, q), remainder, model.ancestors)
-
-    return forward_dynamics
 
 
 def _solving(equation: Equation, M: str, bias: str) -> Equation:
@@ -151,25 +71,6 @@ def _solved_in_coordinates(
     return back_substitute(*factorise(M, ways), rest, ways)
 
 
-def _motion(forward_dynamics: Equation) -> Equation:
-    """dq/dt and the accelerations: the state's rate."""
-
-    def motion(model: Model, q: Any, v: Any, tau: Any) -> Any:
-        return instant.coordinate_rates(model, q, v), forward_dynamics(model, q, v, tau)
-
-    return motion
-
-
-def flow(motion: Equation) -> Equation:
-    """The rate of y = (q, v), from its two parts."""
-
-    def rates(system: Any, q: Any, v: Any, tau: Any = ()) -> list[Scalar]:
-        dq, a = motion(system, q, v, tau)
-        return [*dq, *a]
-
-    return rates
-
-
 def _coriolis_of_compounds(model: Model, states: Mapping[str, Any], C: Any) -> Any:
     M = QUANTITIES["mass_matrix"].formulations["gibbs_lean"](model, states["q"])
     return instant.in_speeds(model, states["v"], C, M)
@@ -185,15 +86,6 @@ def _jacobian_rate_of_compounds(
 def _momentum_rate_of_compounds(model: Model, states: Mapping[str, Any], dA: Any) -> Any:
     A = QUANTITIES["momentum_matrix"].formulations["bodies"](model, states["q"])
     return instant.in_speeds(model, states["v"], dA, A)
-
-
-def _inverse_mass_matrix(mass_matrix: Equation) -> Equation:
-    """M^-1, by the factors of M."""
-
-    def inverse(model: Model, q: Any) -> Any:
-        return invert(mass_matrix(model, q), paths(model))
-
-    return inverse
 
 
 def _felt(inertia: Equation) -> Equation:
@@ -236,13 +128,9 @@ def regressor_named(friction: bool, rotors: bool) -> str:
     return "regressor" + ("_with_" if wanted else "") + "_and_".join(wanted)
 
 
-# Up to this many joints between base and tip, factoring the inertia matrix takes fewer
-# operations than articulated bodies do.
-SHORT_CHAIN = 8
-
 _n, _nn = ("n",), ("n", "n")
 
-_INVERSE = _of_bodies(
+_INVERSE = of_bodies(
     ("q", "v", "a"),
     {"tau": _n},
     regroup=("gibbs_lean",),
@@ -258,7 +146,7 @@ _INVERSE = _of_bodies(
 # Of formulations that give accelerations by their own M and bias.
 _SOLVED: dict[str, tuple[Equation, Equation]] = {
     **{
-        name: (_by_columns(f), f)
+        name: (by_columns(f), f)
         for name, f in (
             ("gibbs_vector", gibbs_vector.inverse_dynamics),
             ("gibbs_vector_paul", gibbs_vector_paul.inverse_dynamics),
@@ -281,7 +169,7 @@ _FORWARD = Quantity(
         "articulated_body": _solving(articulated_body.forward_dynamics, "gibbs_lean", "gibbs_lean"),
         "gibbs_tree": _solving(gibbs_tree.forward_dynamics, "gibbs_tree", "gibbs_tree"),
         **{
-            name: _solving(_by_mass_matrix(mass_matrix, inverse_dynamics), name, name)
+            name: _solving(by_mass_matrix(mass_matrix, inverse_dynamics), name, name)
             for name, (mass_matrix, inverse_dynamics) in _SOLVED.items()
         },
     },
@@ -289,7 +177,7 @@ _FORWARD = Quantity(
     regroup=frozenset(("gibbs_lean", "articulated_body")),
 )
 
-_MASS = _of_bodies(
+_MASS = of_bodies(
     ("q",),
     {"M": _nn},
     regroup=("gibbs_lean",),
@@ -298,9 +186,9 @@ _MASS = _of_bodies(
     composite_body=composite_body.mass_matrix,
     lagrange_euler=lagrange_euler.mass_matrix,
     gibbs_tree=gibbs_tree.mass_matrix,
-    gibbs_vector=_by_columns(gibbs_vector.inverse_dynamics),
-    gibbs_vector_paul=_by_columns(gibbs_vector_paul.inverse_dynamics),
-    newton_euler=_by_columns(newton_euler.inverse_dynamics),
+    gibbs_vector=by_columns(gibbs_vector.inverse_dynamics),
+    gibbs_vector_paul=by_columns(gibbs_vector_paul.inverse_dynamics),
+    newton_euler=by_columns(newton_euler.inverse_dynamics),
 )
 
 QUANTITIES: dict[str, Quantity] = {
@@ -309,16 +197,16 @@ QUANTITIES: dict[str, Quantity] = {
     "motion": replace(
         _FORWARD,
         outputs={"dq": ("q",), "a": _n},
-        formulations={name: _motion(f) for name, f in _FORWARD.formulations.items()},
+        formulations={name: motion_by(f) for name, f in _FORWARD.formulations.items()},
     ),
     "flow": replace(
         _FORWARD,
         outputs={"dy": ("y",)},
-        formulations={name: flow(_motion(f)) for name, f in _FORWARD.formulations.items()},
+        formulations={name: flow(motion_by(f)) for name, f in _FORWARD.formulations.items()},
     ),
     "generalised_forces": replace(_INVERSE, outputs={"Q": _n}),
     "mass_matrix": _MASS,
-    "coriolis_matrix": _of_bodies(
+    "coriolis_matrix": of_bodies(
         ("q", "v"),
         {"C": _nn},
         regroup=("composite",),
@@ -326,62 +214,62 @@ QUANTITIES: dict[str, Quantity] = {
         composite=composite.coriolis_matrix,
         lagrange_euler=lagrange_euler.coriolis_matrix,
     ),
-    "gravity": _of_bodies(
+    "gravity": of_bodies(
         ("q",),
         {"g": _n},
         regroup=("gibbs_lean",),
         gibbs_lean=gibbs_lean.gravity,
         gibbs_tensor=gibbs_tensor.gravity,
         lagrange_euler=lagrange_euler.gravity,
-        gibbs_tree=_at_rest(gibbs_tree.inverse_dynamics),
-        gibbs_vector=_at_rest(gibbs_vector.inverse_dynamics),
-        gibbs_vector_paul=_at_rest(gibbs_vector_paul.inverse_dynamics),
-        newton_euler=_at_rest(newton_euler.inverse_dynamics),
+        gibbs_tree=at_rest_by(gibbs_tree.inverse_dynamics),
+        gibbs_vector=at_rest_by(gibbs_vector.inverse_dynamics),
+        gibbs_vector_paul=at_rest_by(gibbs_vector_paul.inverse_dynamics),
+        newton_euler=at_rest_by(newton_euler.inverse_dynamics),
     ),
     "bias": replace(
         _INVERSE,
         inputs=state("q", "v"),
         outputs={"b": _n},
-        formulations={name: _bias(f) for name, f in _INVERSE.formulations.items()},
+        formulations={name: bias_by(f) for name, f in _INVERSE.formulations.items()},
     ),
-    "friction": _of_bodies(("v",), {"f": _n}, joints=energy.friction),
-    "kinetic_energy": _of_bodies(
+    "friction": of_bodies(("v",), {"f": _n}, joints=energy.friction),
+    "kinetic_energy": of_bodies(
         ("q", "v"), {"T": ()}, regroup=("bodies",), bodies=energy.kinetic_energy
     ),
-    "potential_energy": _of_bodies(("q",), {"U": ()}, bodies=energy.potential_energy),
-    "gibbs_function": _of_bodies(
+    "potential_energy": of_bodies(("q",), {"U": ()}, bodies=energy.potential_energy),
+    "gibbs_function": of_bodies(
         ("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function
     ),
-    "regressor": _of_bodies(("q", "v", "a"), {"Y": ("n", "p")}, gibbs_tensor=regressor),
+    "regressor": of_bodies(("q", "v", "a"), {"Y": ("n", "p")}, gibbs_tensor=regressor),
     **{
-        name: _of_bodies(
+        name: of_bodies(
             ("q", "v", "a"), {"Y": ("n", name)}, gibbs_tensor=partial(regressor, **columns)
         )
         for name, columns in REGRESSORS.items()
     },
-    "forward_kinematics": _of_bodies(
+    "forward_kinematics": of_bodies(
         ("q",), {"T": (4, 4)}, frame=True, bodies=kinematics.forward_kinematics
     ),
-    "poses": _of_bodies(("q",), {"T": ("links", 4, 4)}, bodies=kinematics.link_poses),
-    "jacobian": _of_bodies(("q",), {"J": (6, "n")}, frame=True, bodies=kinematics.jacobian),
-    "jacobian_rate": _of_bodies(
+    "poses": of_bodies(("q",), {"T": ("links", 4, 4)}, bodies=kinematics.link_poses),
+    "jacobian": of_bodies(("q",), {"J": (6, "n")}, frame=True, bodies=kinematics.jacobian),
+    "jacobian_rate": of_bodies(
         ("q", "v"),
         {"dJ": (6, "n")},
         frame=True,
         meaning=_jacobian_rate_of_compounds,
         bodies=frame_motion.jacobian_rate,
     ),
-    "velocity": _of_bodies(("q", "v"), {"V": (6,)}, frame=True, bodies=frame_motion.velocity),
-    "acceleration": _of_bodies(
+    "velocity": of_bodies(("q", "v"), {"V": (6,)}, frame=True, bodies=frame_motion.velocity),
+    "acceleration": of_bodies(
         ("q", "v", "a"), {"A": (6,)}, frame=True, bodies=frame_motion.acceleration
     ),
-    "spatial_acceleration": _of_bodies(
+    "spatial_acceleration": of_bodies(
         ("q", "v", "a"), {"A": (6,)}, frame=True, bodies=frame_motion.spatial_acceleration
     ),
     "inverse_mass_matrix": Quantity(
         state("q"),
         {"W": _nn},
-        {"gibbs_lean": _inverse_mass_matrix(_MASS.formulations["gibbs_lean"])},
+        {"gibbs_lean": inverse_by(_MASS.formulations["gibbs_lean"])},
         regroup=frozenset(("gibbs_lean",)),
     ),
     **{
@@ -392,7 +280,7 @@ QUANTITIES: dict[str, Quantity] = {
         )
     },
     **{
-        f"{prefix}{name}": _of_bodies(names, {out: axes}, frame=bool(prefix), bodies=f)
+        f"{prefix}{name}": of_bodies(names, {out: axes}, frame=bool(prefix), bodies=f)
         for prefix in ("", "subtree_")
         for name, names, out, axes, f in (
             ("centre_of_mass", ("q",), "c", (3,), momentum.centre_of_mass),
@@ -406,39 +294,39 @@ QUANTITIES: dict[str, Quantity] = {
             ("centre_of_mass_velocity", ("q", "v"), "V", (3,), momentum.centre_of_mass_velocity),
         )
     },
-    "momentum": _of_bodies(("q", "v"), {"h": (6,)}, bodies=momentum.momentum),
-    "momentum_rate": _of_bodies(("q", "v", "a"), {"dh": (6,)}, bodies=momentum.momentum_rate),
-    "momentum_matrix": _of_bodies(("q",), {"A": (6, "n")}, bodies=momentum.momentum_matrix),
-    "momentum_matrix_rate": _of_bodies(
+    "momentum": of_bodies(("q", "v"), {"h": (6,)}, bodies=momentum.momentum),
+    "momentum_rate": of_bodies(("q", "v", "a"), {"dh": (6,)}, bodies=momentum.momentum_rate),
+    "momentum_matrix": of_bodies(("q",), {"A": (6, "n")}, bodies=momentum.momentum_matrix),
+    "momentum_matrix_rate": of_bodies(
         ("q", "v"),
         {"dA": (6, "n")},
         meaning=_momentum_rate_of_compounds,
         bodies=momentum.momentum_matrix_rate,
     ),
-    "joint_wrenches": _of_bodies(
+    "joint_wrenches": of_bodies(
         ("q", "v", "a"), {"w": ("moving", 6)}, bodies=momentum.joint_wrenches
     ),
-    "base_wrench": _of_bodies(("q", "v", "a"), {"w": (6,)}, bodies=momentum.base_wrench),
-    "momentum_regressor": _of_bodies(
+    "base_wrench": of_bodies(("q", "v", "a"), {"w": (6,)}, bodies=momentum.base_wrench),
+    "momentum_regressor": of_bodies(
         ("q", "v"), {"Y": ("n", "p")}, gibbs_tensor=regressors.momentum_regressor
     ),
-    "kinetic_energy_regressor": _of_bodies(
+    "kinetic_energy_regressor": of_bodies(
         ("q", "v"), {"Y": ("p",)}, bodies=regressors.kinetic_energy_regressor
     ),
-    "potential_energy_regressor": _of_bodies(
+    "potential_energy_regressor": of_bodies(
         ("q",), {"Y": ("p",)}, bodies=regressors.potential_energy_regressor
     ),
-    "body_regressor": _of_bodies(
+    "body_regressor": of_bodies(
         ("q", "v", "a"), {"Y": (6, 10)}, frame=True, gibbs_tensor=regressors.body_regressor
     ),
-    "inverse_dynamics_derivatives": _of_bodies(
+    "inverse_dynamics_derivatives": of_bodies(
         ("q", "v", "a"),
         {"dtau_dq": _nn, "dtau_dv": _nn, "dtau_da": _nn},
         regroup=("composite",),
         meaning=instant.derivatives,
         composite=composite.inverse_dynamics_derivatives,
     ),
-    "generalised_forces_derivatives": _of_bodies(
+    "generalised_forces_derivatives": of_bodies(
         ("q", "v", "a"),
         {"dQ_dq": _nn, "dQ_dv": _nn, "dQ_da": _nn},
         regroup=("composite",),

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.equations import instant
-from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity
+from appell.equations.quantities import QUANTITIES, REGRESSORS
+from appell.equations.quantity import Quantity
 from appell.errors import InputError
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, values, with_values

@@ -17,7 +17,7 @@ from appell.equations.linear import dot, invert
 from appell.equations.motion.frame_motion import pairs
 from appell.equations.motion.frame_motion import rows as columns_as_rows
 from appell.equations.motion.operational import dense, operational_mobility
-from appell.equations.quantities import Quantity, flow, state
+from appell.equations.quantity import Quantity, flow, state
 from appell.equations.spherical import spherical_jacobian, spherical_quasi_speeds
 from appell.equations.spherical.spherical_jacobian import bodies, share
 from appell.equations.spherical.spherical_limbs import (

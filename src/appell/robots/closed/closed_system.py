@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 from appell.equations.coordinates import Axes, Equation
 from appell.equations.motion.operational import operational_inertia, operational_mobility
-from appell.equations.quantities import QUANTITIES, REGRESSORS, Quantity, state
+from appell.equations.quantities import QUANTITIES, REGRESSORS
+from appell.equations.quantity import Quantity, state
 from appell.errors import InputError
 from appell.model.parameters import values
 from appell.robots.closed import reduce

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
-from appell.equations.quantities import Quantity
+from appell.equations.quantity import Quantity
 from appell.equations.spherical.spherical_quantities import QUANTITIES
 from appell.errors import InputError, ModelError
 from appell.model.arcs import branches, from_arcs
