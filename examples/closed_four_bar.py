@@ -4,7 +4,8 @@ import numpy as np
 
 import appell
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
 from appell.robots.closed import Loop, Place

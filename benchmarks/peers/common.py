@@ -69,7 +69,7 @@ def call_by_call(call: Callable[..., Any], states: Sequence[Array]) -> Run:
 
 def placement(body: Any) -> tuple[Array, Array]:
     """A body's axes and origin in its parent's at coordinate zero; its joint is along z."""
-    from appell.model.build import as_array
+    from appell.model.axes import as_array
 
     R, s = as_array(body.R0), np.array(body.s0, dtype=float)
     if not body.rho:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio
 
-from appell.model.build import as_array
+from appell.model.axes import as_array
 from appell.model.model import BASE, FREE
 from appell.robots.closed import Place
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,10 +81,14 @@ def is_number(x: Any) -> bool:
 
 
 def whole(what: str, x: Any, least: int = 0) -> int:
-    """A whole number that is not too small."""
-    if isinstance(x, bool) or not isinstance(x, int) or x < least:
+    """A whole number that is not too small; NumPy's whole numbers count as well."""
+    try:
+        number = least - 1 if isinstance(x, bool) else index(x)
+    except TypeError:
+        number = least - 1
+    if number < least:
         raise InputError(f"{what} = {x!r}; expected a whole number, {least} or more.")
-    return x
+    return number
 
 
 def one_of(what: str, x: Any, known: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from pinocchio.rpy import matrixToRpy
 from scipy.spatial.transform import Rotation
 
-from appell.model.build import Hinge
+from appell.model.hinges import Hinge
 from appell.model.inertia import Inertia
 
 Links = Mapping[str, Inertia]

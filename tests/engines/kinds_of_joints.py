@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio
 from descriptions import about_com
 
-from appell.model.build import CompoundJoint
+from appell.model.hinges import CompoundJoint
 from appell.model.library.random import random_description
 from appell.model.model import Joint
 

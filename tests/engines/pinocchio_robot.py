@@ -11,7 +11,8 @@ from joint_order import at_states
 
 from appell.maths.rotation import Rotation
 from appell.maths.vector import Vector
-from appell.model.build import Hinge, as_array
+from appell.model.axes import as_array
+from appell.model.hinges import Hinge
 from appell.model.model import BASE, Model
 
 _BASE_AXES = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -15,7 +15,8 @@ from pinocchio_robot import answers
 import appell
 from appell.equations.quantities import QUANTITIES
 from appell.identify import base_parameters
-from appell.model.build import Mimic, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Mimic
 from appell.model.library.random import random_description, random_inertia
 from appell.model.model import KINDS, Screw
 from appell.model.regroup import regrouped

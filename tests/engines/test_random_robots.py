@@ -18,7 +18,8 @@ from batches import evaluate
 from descriptions import Links, mjcf
 
 from appell.equations.quantities import QUANTITIES
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.library.random import random_description
 from appell.model.model import Model
 from appell.robots.robot import Robot

@@ -16,7 +16,9 @@ from pinocchio_robot import answers
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.model.build import Hinge, assemble, frame_along
+from appell.model.axes import frame_along
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia
 from appell.model.model import Joint

@@ -8,7 +8,7 @@ from batches import tree_of_bodies
 
 from appell.equations import gibbs_jacobian as by_jacobians
 from appell.maths.vector import Vector
-from appell.model.build import as_array
+from appell.model.axes import as_array
 from appell.robots.robot import Robot
 
 CLOSE = 1e-11  # of the largest; rounding

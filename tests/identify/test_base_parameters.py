@@ -11,7 +11,8 @@ import pytest
 
 import appell
 from appell.identify import base_parameters, random_states
-from appell.model.build import Mimic, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Mimic
 from appell.model.inertia import Inertia
 from appell.model.library.random import random_description, random_tree
 from appell.robots.robot import Robot

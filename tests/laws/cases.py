@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import Inertia
 from appell.model.library.random import random_description
 from appell.robots.robot import Robot

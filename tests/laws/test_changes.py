@@ -11,8 +11,9 @@ from cases import Case, assert_equal, cases, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from appell.model.build import Hinge, Mimic, assemble
+from appell.model.build import assemble
 from appell.model.description.dh import link_inertia
+from appell.model.hinges import Hinge, Mimic
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_rotation
 from appell.robots.robot import Robot

@@ -8,7 +8,9 @@ import pytest
 from appell.maths.rounding import sized
 from appell.maths.scalar import snap
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Hinge, as_rotation, as_vector, assemble, from_rpy
+from appell.model.axes import as_rotation, as_vector, from_rpy
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING, Inertia, snapped
 from appell.model.model import Joint
 from appell.model.regroup import regrouped

@@ -11,8 +11,9 @@ from batches import evaluate
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.model.build import Hinge, Mimic, assemble
+from appell.model.build import assemble
 from appell.model.description.dh import link_inertia
+from appell.model.hinges import Hinge, Mimic
 from appell.model.inertia import NOTHING, check_inertia
 from appell.model.library.random import random_description, random_rotation
 from appell.model.model import Joint

@@ -13,8 +13,9 @@ import pytest
 from batches import evaluate
 
 import appell
-from appell.model.build import Hinge, Mimic, assemble
+from appell.model.build import assemble
 from appell.model.description.urdf_writer import UrdfWarning, rpy
+from appell.model.hinges import Hinge, Mimic
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia, random_rotation, random_tree
 from appell.model.model import Joint
@@ -172,7 +173,7 @@ def test_plain_robots_are_written_without_a_warning(tmp_path):
 
 def test_any_rotation_is_written_exactly():
     rng = np.random.default_rng(5)
-    from appell.model.build import from_rpy
+    from appell.model.axes import from_rpy
 
     near = [
         from_rpy((r, np.pi / 2 - eps, y))

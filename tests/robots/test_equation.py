@@ -12,7 +12,8 @@ import sympy
 import appell
 from appell.equations import gibbs_tensor
 from appell.equations.quantities import QUANTITIES
-from appell.model.build import Mimic, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Mimic
 from appell.model.library.random import random_description
 from appell.robots.robot import Robot
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Mimic, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Mimic
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.library.random import random_description, random_rotation
 from appell.model.parameters import GROUPS

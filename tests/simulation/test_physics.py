@@ -9,7 +9,8 @@ import pytest
 
 import appell
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
 from appell.robots.robot import Robot

@@ -9,7 +9,7 @@ from typing import Any
 
 from appell.errors import ModelError
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import gravity_field
+from appell.model.axes import gravity_field
 from appell.model.description.dh import link_inertia
 from appell.model.inertia import Inertia, check_inertia, snapped
 from appell.model.spherical import BRANCHES, CLOSING, Arc, Limb, SphericalModel

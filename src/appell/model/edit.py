@@ -15,15 +15,9 @@ import numpy.typing as npt
 
 from appell.errors import InputError, ModelError, nearest, quoted
 from appell.maths.rotation import After
-from appell.model.build import (
-    Base,
-    CompoundJoint,
-    Hinge,
-    Mimic,
-    as_array,
-    assemble,
-    single_joints,
-)
+from appell.model.axes import as_array
+from appell.model.build import Base, assemble
+from appell.model.hinges import CompoundJoint, Hinge, Mimic, single_joints
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import BASE, CYCLE, FREE, Body, Frame, Joint, Model
 from appell.model.parameters import link_inertia

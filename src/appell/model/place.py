@@ -11,7 +11,7 @@ import numpy.typing as npt
 from appell.errors import InputError, ModelError, quoted
 from appell.maths.rotation import AboutZ, After
 from appell.maths.vector import ZERO
-from appell.model.build import as_array, as_rotation, as_vector, frame_along, from_rpy, rpy
+from appell.model.axes import as_array, as_rotation, as_vector, frame_along, from_rpy, rpy
 from appell.model.model import BASE, Frame, Model
 
 Array = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ import numpy as np
 from appell.errors import InputError, quoted
 from appell.given import vector
 from appell.maths.vector import ZERO, Symmetric
-from appell.model.build import as_rotation, as_vector, from_rpy
+from appell.model.axes import as_rotation, as_vector, from_rpy
 from appell.model.inertia import Inertia
 
 __all__ = ["box", "capsule", "cylinder", "ellipsoid", "mesh", "point", "sphere"]

@@ -27,7 +27,9 @@ from appell.equations.coordinates import in_joints
 from appell.equations.motion.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
 from appell.maths.vector import Vector, cross
-from appell.model.build import Hinge, as_array, assemble
+from appell.model.axes import as_array
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING
 from appell.model.model import Frame, Joint, Model
 from appell.model.spherical import SphericalModel

@@ -12,20 +12,10 @@ import numpy.typing as npt
 
 from appell.errors import ModelError, nearest, quoted
 from appell.given import is_number
-from appell.model.build import (
-    Base,
-    CompoundJoint,
-    Hinge,
-    Mimic,
-    X,
-    Y,
-    Z,
-    assemble,
-    frame_along,
-    in_series,
-    on_a_plane,
-)
+from appell.model.axes import frame_along
+from appell.model.build import Base, X, Y, Z, assemble
 from appell.model.description.dh import link_inertia
+from appell.model.hinges import CompoundJoint, Hinge, Mimic, in_series, on_a_plane
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
 from appell.model.place import WORLD, Pose, pose_of

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from appell.equations.quantities import regressor_named
 from appell.errors import InputError
 from appell.model import configuration
-from appell.model.build import gravity_field
+from appell.model.axes import gravity_field
 from appell.model.parameters import groups, names
 from appell.robots.frames_and_momentum import Array, FramesAndMomentum, Numbers, one_of
 from appell.robots.recipe import compiled, equation_of, recipe_for, recorded, shapes

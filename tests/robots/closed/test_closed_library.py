@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.model.build import as_array
+from appell.model.axes import as_array
 
 ROOT = Path(__file__).parents[3]
 

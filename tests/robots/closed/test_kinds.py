@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 import appell
 from appell.maths.scalar import cos, sign, sin, sqrt
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING
 from appell.model.library.random import random_inertia
 from appell.model.model import Joint

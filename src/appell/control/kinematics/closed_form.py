@@ -16,7 +16,7 @@ from appell.errors import InputError
 from appell.maths.rotation import Matrix
 from appell.maths.scalar import SNAP, snap
 from appell.maths.vector import Tensor, Vector, cross
-from appell.model.build import as_vector
+from appell.model.axes import as_vector
 from appell.model.model import BASE, Model
 from appell.robots.robot import Robot
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import InputError
-from appell.model.build import whole_number
+from appell.given import whole
 from appell.robots.robot import Array
 
 
@@ -59,7 +59,7 @@ class Data:
 
     def folds(self, count: int = 5) -> Iterator[tuple[Data, Data]]:
         """Each of so many stretches of time held out once: pairs of the rest and it."""
-        count = whole_number("folds", count, least=2)
+        count = whole("folds", count, least=2)
         if count > len(self):
             raise InputError(f"folds({count}): there are {len(self)} samples; expected fewer.")
         for part in np.array_split(np.arange(len(self)), count):

@@ -18,14 +18,13 @@ import numpy as np
 from appell.control.trajectories.trajectory import Joined, State, Trajectory
 from appell.errors import InputError, interrupted
 from appell.given import limits as positive
-from appell.given import number
+from appell.given import number, whole
 from appell.identify.data.checks import named
 from appell.identify.excitation.basis import Basis, fourier, splines
 from appell.identify.excitation.motion_limits import Box, HalfSpace, MotionLimits, limits
 from appell.identify.excitation.observation import Observation
 from appell.identify.excitation.within import Fitting
 from appell.identify.single_thread import alone
-from appell.model.build import whole_number
 from appell.robots.robot import Array, Numbers, Robot
 
 Kind = Literal["fourier", "spline"]
@@ -102,7 +101,7 @@ class Excitation(Trajectory):
 
     def periods(self, count: int) -> Trajectory:
         """The motion so many times one after another."""
-        return Joined((self,) * whole_number("periods", count, least=1))
+        return Joined((self,) * whole("periods", count, least=1))
 
     def __repr__(self) -> str:
         return (
@@ -150,9 +149,9 @@ def excite(
     motion, about as good.
     """
     _refuse(robot, harmonics, kind, criterion)
-    starts = whole_number("excite: starts", starts, least=1)
-    random = whole_number("excite: random", random, least=1)
-    iterations = whole_number("excite: iterations", iterations, least=1)
+    starts = whole("excite: starts", starts, least=1)
+    random = whole("excite: random", random, least=1)
+    iterations = whole("excite: iterations", iterations, least=1)
     T = number("excite: duration", duration)
     basis = fourier(T, harmonics) if kind == "fourier" else splines(T, 2 * harmonics + 1)
     allowed = limits(robot, position, speed, acceleration, torque, workspace)
@@ -226,7 +225,7 @@ def _searched(
 
 def _random(robot: Robot, fitting: Fitting, basis: Basis, count: int, seed: int) -> list[Array]:
     """Motions about random positions, as large as the limits let them be."""
-    draw = np.random.default_rng(whole_number("excite: seed", seed, least=0))
+    draw = np.random.default_rng(whole("excite: seed", seed, least=0))
     allowed = fitting.limits
     found: list[Array] = []
     for _ in range(_TRIES * count):
@@ -262,7 +261,7 @@ def _refuse(robot: Any, harmonics: Any, kind: Any, criterion: Any) -> None:
             f"excite: '{robot.name}' has a free base or loops; excitations are for robots on a "
             "fixed base whose joints are all driven."
         )
-    if whole_number("excite: harmonics", harmonics, least=1) > _HARMONICS:
+    if whole("excite: harmonics", harmonics, least=1) > _HARMONICS:
         raise InputError(f"excite: harmonics = {harmonics}; expected {_HARMONICS} at most.")
     if harmonics < 2:
         raise InputError(

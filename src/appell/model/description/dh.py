@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
 

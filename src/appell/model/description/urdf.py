@@ -19,19 +19,8 @@ import numpy.typing as npt
 
 from appell.errors import ModelError, UrdfWarning, shorten
 from appell.maths.vector import NIL, ZERO, Symmetric
-from appell.model.build import (
-    Base,
-    CompoundJoint,
-    Hinge,
-    Mimic,
-    as_rotation,
-    as_vector,
-    assemble,
-    frame_along,
-    from_rpy,
-    in_series,
-    on_a_plane,
-)
+from appell.model.axes import as_rotation, as_vector, frame_along, from_rpy
+from appell.model.build import Base, assemble
 from appell.model.description.elements import (
     Element,
     attribute,
@@ -47,6 +36,7 @@ from appell.model.description.elements import (
     place,
     tag,
 )
+from appell.model.hinges import CompoundJoint, Hinge, Mimic, in_series, on_a_plane
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
 from appell.model.physical_bodies import judge

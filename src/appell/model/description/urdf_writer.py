@@ -24,7 +24,7 @@ from lxml import etree
 from appell.errors import InputError, ModelError, UrdfWarning
 from appell.maths.rotation import After
 from appell.maths.vector import Vector, Z
-from appell.model.build import as_array, rpy
+from appell.model.axes import as_array, rpy
 from appell.model.description.urdf import OWN, TYPES, UNLIMITED
 from appell.model.inertia import Inertia
 from appell.model.model import BASE, CYCLE, FREE, GRAVITY, Body, Compound, Frame, Joint, Model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from appell.errors import ModelError
-from appell.model.build import whole_number
+from appell.given import whole
 from appell.model.description.dh import from_dh
 from appell.model.model import Model
 
@@ -17,7 +17,7 @@ def two_link() -> Model:
 
 def planar_chain(n: int = 3, length: float = 1.0, mass: float = 1.0) -> Model:
     """n equal slender bars in a vertical plane: planar_chain(n, length=1, mass=1)."""
-    n = whole_number("planar_chain(n)", n, least=1)
+    n = whole("planar_chain(n)", n, least=1)
     if not length > 0 or not mass > 0:
         raise ModelError(
             f"planar_chain(length={length!r}, mass={mass!r}): expected positive numbers."

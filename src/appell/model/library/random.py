@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import ModelError
+from appell.given import whole
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Base, Hinge, assemble, whole_number
+from appell.model.build import Base, assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
 
@@ -33,8 +35,8 @@ def random_tree(
     ``prismatic`` that its joint slides, ``fixed`` that a massive link is bolted to it. A
     ``base`` that is "free" or "planar" moves and has a mass.
     """
-    n = whole_number("random_tree(n)", n, least=1)
-    seed = whole_number("random_tree(seed)", seed, least=0)
+    n = whole("random_tree(n)", n, least=1)
+    seed = whole("random_tree(seed)", seed, least=0)
     chances = {"branching": branching, "prismatic": prismatic, "fixed": fixed}
     for name, chance in chances.items():
         if not isinstance(chance, (int, float)) or not 0 <= chance <= 1:

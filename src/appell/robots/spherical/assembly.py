@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from appell.errors import InputError
-from appell.model.build import as_array
+from appell.model.axes import as_array
 from appell.model.spherical import CLOSING, SphericalModel
 from appell.robots.dynamics import Numbers
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from appell.errors import InputError, ModelError
 from appell.maths.vector import Symmetric, Vector
-from appell.model.build import Hinge
+from appell.model.hinges import Hinge
 from appell.model.inertia import Inertia
 from appell.model.model import Joint
 from appell.robots.closed.closed_robot import ClosedRobot

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.model.build import Hinge, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge
 from appell.model.inertia import NOTHING, Inertia
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.library.parts import (

@@ -6,7 +6,8 @@ from math import sqrt
 
 import numpy as np
 
-from appell.model.build import Hinge, Mimic, assemble
+from appell.model.build import assemble
+from appell.model.hinges import Hinge, Mimic
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint
 from appell.robots.closed.closed_robot import ClosedRobot
