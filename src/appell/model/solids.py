@@ -96,8 +96,7 @@ def mesh(
     total = a + b + c
     first = np.einsum("n,ni->i", volumes, total) / 4
     corners = sum(np.einsum("n,ni,nj->ij", volumes, x, x) for x in (a, b, c, total)) / 20
-    heavy = float(density * volume if density is not None else mass)  # type: ignore[arg-type]
-    _mass("mesh", heavy)
+    heavy = _mass("mesh", mass if density is None else density * volume)
     com, spread = first / volume, corners / volume
     tensor = heavy * (np.trace(spread) * np.eye(3) - spread)
     numbers = (tensor[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)))

@@ -8,21 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError
-from appell.model.configuration import Configurations
+from appell.robots.kernels import Kernels
 
 Array = npt.NDArray[np.floating[Any]]
 Numbers = npt.ArrayLike
 
 
-class FramesAndMomentum(Configurations):
+class FramesAndMomentum(Kernels):
     """Kinematics of frames, centre of mass, momentum, and the forces that joints transmit."""
-
-    system: Any
-
-    def _evaluate(
-        self, quantity: str, arguments: tuple[Any, ...], out: Any, options: tuple[Any, ...] = ()
-    ) -> Any:
-        raise NotImplementedError
 
     # Frames
 

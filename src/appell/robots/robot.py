@@ -17,7 +17,8 @@ from appell.model.description.dh import from_dh, link_inertia
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
 from appell.model.place import Pose
-from appell.robots.dynamics import Array, Dynamics, Forces, Numbers, kind_of, one_of
+from appell.robots.dynamics import Array, Dynamics, Forces, Numbers, one_of
+from appell.robots.kernels import kind_of
 from appell.robots.system import Tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from appell.control.laws.feedback import Desired, evaluated
 from appell.equations.quantities import QUANTITIES
 from appell.model.model import Model
 from appell.model.regroup import regrouped
-from appell.robots.dynamics import float_kind
+from appell.robots.kernels import float_kind
 
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel

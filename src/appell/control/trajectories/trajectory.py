@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from appell.robots.robot import Array
 State = tuple[Array, Array, Array]
 
 
-class Trajectory:
+class Trajectory(ABC):
     """``q, v, a = trajectory(t)`` at one time or at many: each has the shape t.shape + (n,).
 
     Before 0 and after ``duration`` (s) it stands still at its ends.
@@ -24,17 +25,17 @@ class Trajectory:
     kind: str
 
     @property
+    @abstractmethod
     def duration(self) -> float:
         """How long it lasts, s."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def n(self) -> int:
         """How many joints it moves."""
-        raise NotImplementedError
 
-    def _at(self, t: Array) -> State:
-        raise NotImplementedError
+    @abstractmethod
+    def _at(self, t: Array) -> State: ...
 
     def __call__(self, t: Any) -> State:
         return self._at(times("t", t))

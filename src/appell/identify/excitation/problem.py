@@ -239,6 +239,6 @@ class _Steps(casadi.Callback):
             self.watch(self.count, float(f[0]))
         except KeyboardInterrupt:
             self.interrupted = True
-        except Exception as problem:
-            self.problem = problem
+        except Exception as problem:  # CasADi's solver stops at a callback that raises and
+            self.problem = problem  # loses the cause; this is raised when the solver is back
         return [int(self.interrupted or self.problem is not None)]

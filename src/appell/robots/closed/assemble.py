@@ -17,7 +17,7 @@ import numpy as np
 from appell.errors import ModelError
 from appell.model.configuration import integrate
 from appell.robots.closed.closed_system import Closed
-from appell.robots.closed.reduce import Constraint, Mechanism
+from appell.robots.closed.mechanism import Constraint, Mechanism
 from appell.robots.recipe import Recipe, compiled
 from appell.robots.robot import Array
 

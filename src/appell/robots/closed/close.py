@@ -12,7 +12,7 @@ from appell.model.configuration import integrate
 from appell.robots.closed.assemble import Assembly
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.independent_speeds import freedom_about
-from appell.robots.closed.reduce import Constraint, Mechanism
+from appell.robots.closed.mechanism import Constraint, Mechanism
 from appell.robots.closed.refusal import finite
 from appell.robots.closed.rolling import Custom
 from appell.robots.robot import Array, Numbers, Robot, is_tree

@@ -16,7 +16,7 @@ from appell.robots.closed import along_loops
 from appell.robots.closed.assemble import Assembly
 from appell.robots.closed.closed_system import Closed
 from appell.robots.closed.independent_speeds import freedom_about, freedom_at
-from appell.robots.closed.reduce import Constraint, Mechanism
+from appell.robots.closed.mechanism import Constraint, Mechanism
 from appell.robots.closed.refusal import Margins, SingularError, finite, refuse, width
 from appell.robots.dynamics import Array, Forces, Numbers, one_of
 from appell.robots.robot import Robot

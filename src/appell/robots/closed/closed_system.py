@@ -18,8 +18,8 @@ from appell.equations.quantities import QUANTITIES, REGRESSORS
 from appell.equations.quantity import Quantity, state
 from appell.errors import InputError
 from appell.model.parameters import values
-from appell.robots.closed import reduce
-from appell.robots.closed.reduce import Mechanism
+from appell.robots.closed import mechanism, reduce
+from appell.robots.closed.mechanism import Mechanism
 from appell.robots.system import Array, tree_size, varied
 
 # What the actuators' forces must be able to give.
@@ -74,11 +74,11 @@ CLOSED_QUANTITIES: dict[str, Quantity] = {
     "speeds": _reduced(_qv, {"s": ("v",)}, reduce.speeds),
     "accelerations": _reduced(_qva, {"s": ("v",)}, reduce.accelerations),
     "gamma": _reduced(_q, {"Gamma": ("v", "n")}, reduce.gamma),
-    "closure": _reduced(_q, {"phi": ("c",)}, reduce.closure),
+    "closure": _reduced(_q, {"phi": ("c",)}, mechanism.closure),
     "closure_jacobian": _reduced(
-        _q, {"phi": ("c",), "dphi": ("c", "v")}, reduce.closure_jacobian
+        _q, {"phi": ("c",), "dphi": ("c", "v")}, mechanism.closure_jacobian
     ),
-    "constraint_jacobian": _reduced(_q, {"J": ("r", "v")}, reduce.constraint_jacobian),
+    "constraint_jacobian": _reduced(_q, {"J": ("r", "v")}, mechanism.constraint_jacobian),
     "checks": _reduced(_q, {"checks": ("k",)}, reduce.checks),
 }  # fmt: skip
 

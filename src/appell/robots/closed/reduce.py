@@ -17,123 +17,26 @@ joints, give Q = Gamma_a^T tau. Rates are exact, by dual numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 from appell.equations.instant import coordinate_rates
 from appell.equations.linear import Columns, dot, invert, solve
 from appell.equations.motion.operational import dense
-from appell.equations.quantities import QUANTITIES
 from appell.maths.scalar import Scalar, sign, sqrt
-from appell.model.model import Frame, Model
-from appell.model.regroup import regrouped
-from appell.robots.closed.dual import Dual, duals, rate
+from appell.model.model import Frame
 from appell.robots.closed.elimination import Elimination
-
-Rows = list[list[Scalar]]
-List = Sequence[Scalar]
-
-
-class Constraint(Protocol):
-    """What forbids motion: a loop, a rolling wheel, or rows of one's own."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """What acts along each row of the velocity."""
-
-    @property
-    def closures(self) -> int:
-        """How many rows the position has."""
-
-    def check(self, model: Model) -> None:
-        """Refuse what does not fit the model."""
-
-    def position(self, model: Model, q: List) -> list[Scalar]:
-        """How far from closed; empty where only velocities are forbidden."""
-
-    def velocity(self, model: Model, q: List) -> Callable[[List], list[Scalar]]:
-        """What must be zero, linear in the tree's speeds."""
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """A tree, what closes it, and the speeds and actuators chosen to describe it."""
-
-    model: Model
-    constraints: tuple[Constraint, ...]
-    independent: tuple[int, ...] = ()
-    actuated: tuple[int, ...] = ()
-    formulation: str | None = None  # of the tree's equations; the fastest without a name
-    regroup: bool = True  # whether the tree's parameters may be regrouped
-
-    @property
-    def frame(self) -> Callable[[str | None], Frame]:
-        return self.model.frame
-
-    @cached_property
-    def dependent(self) -> tuple[int, ...]:
-        return tuple(k for k in range(self.model.nv) if k not in self.independent)
-
-    @cached_property
-    def length(self) -> float:
-        """A typical length, in m, to compare turns with slides."""
-        spans = [float(s @ s) ** 0.5 for s in (*(b.s0 for b in self.model.bodies), *_arms(self))]
-        there = [x for x in spans if x > 0]
-        return sum(there) / len(there) if there else 1.0
-
-    def tree(self, quantity: str) -> Callable[..., Any]:
-        """An equation of the tree, in the chosen formulation where the quantity has it."""
-        asked = QUANTITIES[quantity]
-        fastest = next(iter(asked.formulations))
-        chosen = self.formulation or fastest
-        which = chosen if chosen in asked.formulations else fastest
-        regroup = self.regroup and which in asked.regroup
-        return partial(asked.formulations[which], regrouped(self.model) if regroup else self.model)
-
-
-def _arms(m: Mechanism) -> list[Any]:
-    return [frame.s for frame in m.model.frames]
-
-
-# What is forbidden
-
-
-def closure(m: Mechanism, q: List) -> list[Scalar]:
-    """How far each loop is from closed."""
-    return [x for c in m.constraints for x in c.position(m.model, q)]
-
-
-def closure_jacobian(m: Mechanism, q: List) -> tuple[list[Scalar], Rows]:
-    """The closure, and how it changes with each of the tree's speeds, closed or not."""
-    columns = []
-    for k in range(m.model.nv):
-        moving = duals(q, coordinate_rates(m.model, q, _unit(m.model.nv, k)))
-        columns.append([rate(x) for x in closure(m, moving)])
-    return closure(m, q), _transposed(columns)
-
-
-def constraint_jacobian(m: Mechanism, q: List) -> Rows:
-    """J."""
-    forbidden = [c.velocity(m.model, q) for c in m.constraints]
-    units = [_unit(m.model.nv, k) for k in range(m.model.nv)]
-    return _transposed([[x for rows in forbidden for x in rows(e)] for e in units])
-
-
-def drift(m: Mechanism, q: List, v: List) -> list[Scalar]:
-    """dJ v: the forbidden acceleration there is while no speed changes."""
-    moving = duals(q, coordinate_rates(m.model, q, v))
-    steady = [Dual(x) for x in v]
-    return [rate(x) for c in m.constraints for x in c.velocity(m.model, moving)(steady)]
-
-
-def constraint_jacobian_rate(m: Mechanism, q: List, v: List) -> Rows:
-    """dJ/dt."""
-    J = constraint_jacobian(m, duals(q, coordinate_rates(m.model, q, v)))
-    return [[rate(x) for x in row] for row in J]
-
+from appell.robots.closed.mechanism import (
+    List,
+    Mechanism,
+    Rows,
+    closure,
+    constraint_jacobian,
+    constraint_jacobian_rate,
+    drift,
+    transposed,
+    unit,
+)
 
 # Independent speeds
 
@@ -150,7 +53,7 @@ class Reduction:
         for k, d in enumerate(m.dependent):
             self.Gamma[d] = [column[k] for column in found]
         for k, i in enumerate(m.independent):
-            self.Gamma[i] = _unit(len(m.independent), k)
+            self.Gamma[i] = unit(len(m.independent), k)
 
     def speeds(self, u: List) -> list[Scalar]:
         """v = Gamma u."""
@@ -168,7 +71,7 @@ class Reduction:
         """dGamma/dt = [0; -J_d^-1 dJ Gamma]."""
         n = len(self.m.independent)
         dJ = constraint_jacobian_rate(self.m, self.q, v)
-        columns = _transposed(self.Gamma)
+        columns = transposed(self.Gamma)
         found = [self.by_dependent.solve([-dot(row, x) for row in dJ]) for x in columns]
         dGamma: Rows = [[0] * n for _ in self.Gamma]
         for k, d in enumerate(self.m.dependent):
@@ -177,7 +80,7 @@ class Reduction:
 
     def work(self, f: List) -> list[Scalar]:
         """Gamma^T f: forces at the tree's joints as forces on the independent speeds."""
-        return [dot(column, f) for column in _transposed(self.Gamma)]
+        return [dot(column, f) for column in transposed(self.Gamma)]
 
     def from_actuators(self, tau: List) -> list[Scalar]:
         """Q = Gamma_a^T tau."""
@@ -241,7 +144,7 @@ def mass_matrix(m: Mechanism, q: List) -> Rows:
 
 def _mass_matrix(m: Mechanism, q: List, reduction: Reduction) -> Rows:
     """Gamma^T M Gamma, its upper triangle a copy of the lower."""
-    columns = _transposed(reduction.Gamma)
+    columns = transposed(reduction.Gamma)
     M = m.tree("mass_matrix")(q)
     moved = [[dot(row, column) for row in M] for column in columns]
     lower = [[dot(columns[i], moved[j]) for j in range(i + 1)] for i in range(len(columns))]
@@ -254,12 +157,12 @@ def coriolis_matrix(m: Mechanism, q: List, u: List) -> Rows:
     reduction = Reduction(m, q)
     v = reduction.speeds(u)
     C, M = m.tree("coriolis_matrix")(q, v), m.tree("mass_matrix")(q)
-    pairs = zip(_transposed(reduction.Gamma), _transposed(reduction.rate(v)), strict=True)
+    pairs = zip(transposed(reduction.Gamma), transposed(reduction.rate(v)), strict=True)
     columns = [
         reduction.work([dot(c, x) + dot(r, dx) for c, r in zip(C, M, strict=True)])
         for x, dx in pairs
     ]
-    return _transposed(columns)
+    return transposed(columns)
 
 
 def forward_dynamics(
@@ -286,8 +189,8 @@ def motion(m: Mechanism, q: List, u: List, tau: List = (), friction: bool = Fals
 
 def tangent(m: Mechanism, q: List) -> Rows:
     """dq/du, (nq, n): how the coordinates change with the independent speeds."""
-    columns = _transposed(Reduction(m, q).Gamma)
-    return _transposed([coordinate_rates(m.model, q, column) for column in columns])
+    columns = transposed(Reduction(m, q).Gamma)
+    return transposed([coordinate_rates(m.model, q, column) for column in columns])
 
 
 def flow(m: Mechanism, q: List, u: List, f: List) -> list[Scalar]:
@@ -338,12 +241,12 @@ def gibbs_function(m: Mechanism, q: List, u: List, du: List) -> Scalar:
 def regressor(m: Mechanism, q: List, u: List, du: List, *, of_tree: str = "regressor") -> Rows:
     """Y with tau = Y p, column by column as forces are."""
     reduction, columns = _regressor(m, q, u, du, of_tree)
-    return _transposed(reduction.to_actuators(columns))
+    return transposed(reduction.to_actuators(columns))
 
 
 def generalised_regressor(m: Mechanism, q: List, u: List, du: List) -> Rows:
     """Y with Q = Y p, the forces on the independent speeds."""
-    return _transposed(_regressor(m, q, u, du, "regressor")[1])
+    return transposed(_regressor(m, q, u, du, "regressor")[1])
 
 
 def _regressor(m: Mechanism, q: List, u: List, du: List, of_tree: str) -> tuple[Reduction, Rows]:
@@ -351,7 +254,7 @@ def _regressor(m: Mechanism, q: List, u: List, du: List, of_tree: str) -> tuple[
     reduction = Reduction(m, q)
     v = reduction.speeds(u)
     Y = m.tree(of_tree)(q, v, reduction.accelerations(v, du))
-    return reduction, [reduction.work(y) for y in _transposed(Y)]
+    return reduction, [reduction.work(y) for y in transposed(Y)]
 
 
 # Quantities of the tree, at the speeds and accelerations that the loops allow
@@ -376,7 +279,7 @@ def accelerating(quantity: str, m: Mechanism, q: List, u: List, du: List, *frame
 
 def of_speeds(quantity: str, m: Mechanism, q: List, *frame: Frame) -> Rows:
     """X Gamma, of a matrix X of the tree that multiplies its speeds."""
-    columns = _transposed(Reduction(m, q).Gamma)
+    columns = transposed(Reduction(m, q).Gamma)
     return [[dot(row, x) for x in columns] for row in m.tree(quantity)(q, *frame)]
 
 
@@ -385,8 +288,8 @@ def of_speeds_rate(quantity: str, m: Mechanism, q: List, u: List, *frame: Frame)
     reduction = Reduction(m, q)
     v = reduction.speeds(u)
     X, dX = m.tree(quantity)(q, *frame), m.tree(quantity + "_rate")(q, v, *frame)
-    pairs = zip(_transposed(reduction.Gamma), _transposed(reduction.rate(v)), strict=True)
-    return _transposed(
+    pairs = zip(transposed(reduction.Gamma), transposed(reduction.rate(v)), strict=True)
+    return transposed(
         [[dot(d, x) + dot(j, dx) for j, d in zip(X, dX, strict=True)] for x, dx in pairs]
     )
 
@@ -395,7 +298,7 @@ def momentum_regressor(m: Mechanism, q: List, u: List) -> Rows:
     """Y with M u = Y p."""
     reduction = Reduction(m, q)
     Y = m.tree("momentum_regressor")(q, reduction.speeds(u))
-    return _transposed([reduction.work(y) for y in _transposed(Y)])
+    return transposed([reduction.work(y) for y in transposed(Y)])
 
 
 def inverse_mass_matrix(m: Mechanism, q: List) -> Rows:
@@ -423,16 +326,16 @@ def margins(m: Mechanism, q: List) -> list[Scalar]:
     compared with slides by a typical length of the robot.
     """
     reduction, n = Reduction(m, q), len(m.independent)
-    unit = [m.length if joint.screw.angle else 1 for joint in m.model.joints]
-    J = [x * (1 / k) for row in reduction.J for x, k in zip(row, unit, strict=True)]
+    scale = [m.length if joint.screw.angle else 1 for joint in m.model.joints]
+    J = [x * (1 / k) for row in reduction.J for x, k in zip(row, scale, strict=True)]
     Gamma = [
-        [x * (k / unit[i]) for x, i in zip(row, m.independent, strict=True)]
-        for row, k in zip(reduction.Gamma, unit, strict=True)
+        [x * (k / scale[i]) for x, i in zip(row, m.independent, strict=True)]
+        for row, k in zip(reduction.Gamma, scale, strict=True)
     ]
     loops: list[Scalar] = []
     solved = reduction.by_dependent
     for block, part in zip(solved.blocks, solved.parts, strict=True):
-        units = [unit[m.dependent[block.columns[k]]] for k in part.order]
+        units = [scale[m.dependent[block.columns[k]]] for k in part.order]
         loops += [s * (1 / k**2) for s, k in zip(part.squares, units, strict=True)]
     moving = n / sum((dot(row, row) for row in Gamma), start=0)
     acting: list[Scalar] = [1.0]
@@ -448,11 +351,3 @@ def _least(values: Sequence[Scalar]) -> Scalar:
     for x in values[1:]:
         least = 0.5 * (least + x - (least - x) * sign(least - x))
     return least
-
-
-def _unit(n: int, k: int) -> list[Scalar]:
-    return [int(i == k) for i in range(n)]
-
-
-def _transposed(rows: Sequence[List]) -> Rows:
-    return [list(column) for column in zip(*rows, strict=True)]

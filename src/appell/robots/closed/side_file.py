@@ -29,8 +29,8 @@ from appell.model.settings_file import given, json_of, told
 from appell.robots.closed.close import close
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.loops import Kind, Loop
+from appell.robots.closed.mechanism import Constraint
 from appell.robots.closed.places import Place
-from appell.robots.closed.reduce import Constraint
 from appell.robots.closed.rolling import KnifeEdge, Rolling
 from appell.robots.robot import Robot
 

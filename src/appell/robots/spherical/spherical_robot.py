@@ -18,7 +18,8 @@ from appell.model.description.dh import link_inertia
 from appell.model.inertia import Inertia, check_inertia, snapped
 from appell.model.parameters import SYMBOLS
 from appell.model.spherical import SphericalModel
-from appell.robots.dynamics import Array, Dynamics, Numbers, kind_of, one_of
+from appell.robots.dynamics import Array, Dynamics, Numbers, one_of
+from appell.robots.kernels import kind_of
 from appell.robots.spherical.spherical_refusal import SINGLE, Singularities, reason, singularities
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from appell.model.hinges import Hinge
 from appell.model.inertia import Inertia
 from appell.model.model import Joint
 from appell.robots.closed.closed_robot import ClosedRobot
-from appell.robots.closed.reduce import Constraint, Mechanism
+from appell.robots.closed.mechanism import Constraint, Mechanism
 from appell.robots.robot import Robot
 
 Array = npt.NDArray[np.float64]

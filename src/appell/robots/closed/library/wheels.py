@@ -13,8 +13,8 @@ from appell.model.model import Joint
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.library.parts import bar, box, closed, disc, hinge, positive
 from appell.robots.closed.loops import Loop
+from appell.robots.closed.mechanism import Constraint
 from appell.robots.closed.places import WORLD, Place
-from appell.robots.closed.reduce import Constraint
 from appell.robots.closed.rolling import KnifeEdge, Rolling
 from appell.robots.robot import Robot
 
