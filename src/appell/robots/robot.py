@@ -170,6 +170,32 @@ class Robot(Dynamics):
         kind = kind_of(arguments)
         return self.friction(v) if kind_of((v,)) == kind else self.kernel("friction", dtype=kind)(v)
 
+    def hybrid_dynamics(
+        self, q: Numbers, v: Numbers, a: Numbers, tau: Numbers, given: Sequence[str] | str,
+        *, forces: Forces = None, axes: str = "base",
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """a and tau, each (..., nv), where the joints ``given`` have accelerations a and all others
+        forces tau; the rest of both arguments is not looked at.
+
+        Of M a + b = tau the rows of the other joints give their accelerations, and then those of
+        the joints given their forces.
+        """
+        names = (given,) if isinstance(given, str) else tuple(given)
+        for name in names:
+            if name not in self.joint_names:
+                raise InputError(
+                    f"hybrid_dynamics of '{self.name}': given names {name!r}; its joints are "
+                    f"{', '.join(self.joint_names)}."
+                )
+        known = np.isin(self.joint_names, names)
+        M, b = self.mass_matrix(q), self.bias(q, v, forces=forces, axes=axes)
+        moving = np.where(known, a, 0.0)
+        rest = np.where(known, 0.0, tau) - b - (M @ moving[..., None])[..., 0]
+        inner = M[..., ~known, :][..., ~known]
+        moving = np.broadcast_to(moving, rest.shape).copy()
+        moving[..., ~known] = np.linalg.solve(inner, rest[..., ~known, None])[..., 0]
+        return moving, np.where(known, (M @ moving[..., None])[..., 0] + b, tau)
+
     # Others like it
 
     def with_payload(
