@@ -93,3 +93,12 @@ def test_what_is_no_equation_is_refused():
         robot.equation("bias")([0.0] * 6)
     with pytest.raises(appell.InputError, match="asked of no frame"):
         robot.equation("mass_matrix", frame="link6")
+
+
+def test_derivatives_without_an_equation_are_refused():
+    """Not answered by the quantity that a kernel would differentiate."""
+    ball = appell.Builder("ball").link("a", appell.inertia.sphere(1, 0.1))
+    ball.joint("ball", "spherical", "world", "a")
+    for robot, forces in ((ball.robot(), ()), (appell.load("two_link"), ("link2",))):
+        with pytest.raises(appell.InputError, match="no equation of its own"):
+            robot.equation("inverse_dynamics_derivatives", forces=forces)

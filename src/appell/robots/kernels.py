@@ -130,6 +130,12 @@ class Kernels(Configurations):
             self.system, quantity, formulation, frame, regroup=False, axes=axes,
             relative_to=relative_to, forces=tuple(forces),
         )  # fmt: skip
+        if recipe.wrt:
+            raise InputError(
+                f"{quantity} of '{self.name}' has no equation of its own: a kernel differentiates "
+                f"that of {recipe.quantity}; differentiate equation({recipe.quantity!r}), or ask "
+                f"for kernel({quantity!r})."
+            )
         sizes = {x: size for x, (size,) in shapes(self.system, recipe)[0].items()}
         equation = equation_of(self.system, recipe)
 
