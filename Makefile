@@ -1,7 +1,7 @@
 # make demo   set up, run the main job, leave a report
 # make test   set up, lint, types, layers, all tests, and some of them as on other processors
 # make quick  lint, types, layers and a chosen part of the tests, in two minutes
-# make machines  only that part of make test that plays other processors
+# make machines  only that part of make test that runs as on other processors
 # make bench  side by side with other libraries (several minutes)
 # make campaign  10,000 random flights against random walls (three quarters of an hour)
 # make docs   build the documentation (make pictures draws its pictures anew)

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = (
     "tutorial",
     "models",
+    "recipes",
     "simulation",
     "control",
     "identification",

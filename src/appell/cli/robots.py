@@ -18,7 +18,7 @@ def list_robots() -> None:
     from appell.robots.registry import makers
 
     rows = [[name, str(make().nv), summary(make)] for name, make in makers().items()]
-    print_table(["robot", "freedoms", "what it is"], rows, left=(0, 2))
+    print_table(["robot", "degrees of freedom", "what it is"], rows, left=(0, 2))
     try:
         example_file("ur5")
     except ModelError:

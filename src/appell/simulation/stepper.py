@@ -23,7 +23,9 @@ from appell.simulation.path import NODES, Piece
 
 Rate = Callable[[float, Array], Array]
 
-EXPLICIT = ("DOP853", "RK45", "RK23", "RK4")
+EXPLICIT: dict[str, Tableau | None] = {  # by name; None: SciPy has its coefficients
+    "DOP853": None, "RK45": None, "RK23": None, "RK4": RK4,
+}  # fmt: skip
 IMPLICIT = ("Radau", "BDF")
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 10.0  # of the next step, by the last one
@@ -56,7 +58,7 @@ def tableau(method: str | Tableau) -> Tableau:
         raise InputError(
             f"method = {method!r}; expected one of {', '.join(EXPLICIT)}, or a Tableau."
         )
-    return RK4 if method == "RK4" else _of_scipy(method)
+    return EXPLICIT[method] or _of_scipy(method)
 
 
 @lru_cache

@@ -200,7 +200,7 @@ def test_what_cannot_be_closed_is_refused(four_bar):
         appell.close(tree, [Loop("spherical", "coupler", "tool")])
     with pytest.raises(appell.ModelError, match="leave no freedom: 8 rows forbid all 3"):
         appell.close(tree, [loop, _held(four_bar)], guess=guess)
-    with pytest.raises(appell.InputError, match="has 1 freedoms, and independent"):
+    with pytest.raises(appell.InputError, match="has 1 degrees of freedom, and"):
         appell.close(tree, [loop], guess=guess, independent=["crank", "rocker"])
     with pytest.raises(appell.InputError, match="names joint 'lever'"):
         appell.close(tree, [loop], guess=guess, independent=["lever"])
@@ -248,7 +248,7 @@ def test_kernels_take_no_options_they_cannot_honour(four_bar):
         four_bar.friction([1.0])
     with pytest.raises(appell.InputError, match=r"q has shape \(2,\)"):
         four_bar.mass_matrix([0.0, 1.0])
-    assert "1 freedoms of 3 joints" in repr(four_bar)
+    assert "degrees of freedom 1, joints 3" in repr(four_bar)
     assert four_bar.operations("inverse_dynamics").multiplications < 100
 
 

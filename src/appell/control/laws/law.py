@@ -252,7 +252,7 @@ def _refuse(name: str, robot: Any) -> None:
     if actuators < freedoms:
         raise InputError(
             f"{name}: '{robot.name}' is underactuated: no forces of its {actuators} actuators give "
-            f"every motion of its {freedoms} freedoms."
+            f"every motion of its {freedoms} degrees of freedom."
         )
 
 

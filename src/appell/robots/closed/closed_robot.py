@@ -58,8 +58,8 @@ class ClosedRobot(Robot):
 
     def __repr__(self) -> str:
         return (
-            f"<ClosedRobot {self.name}: {self.nv} freedoms of {self.model.nv} joints, "
-            f"{len(self.constraints)} constraints, {len(self.actuated)} actuators>"
+            f"<ClosedRobot {self.name}: degrees of freedom {self.nv}, joints {self.model.nv}, "
+            f"constraints {len(self.constraints)}, actuators {len(self.actuated)}>"
         )
 
     # What it is
@@ -124,7 +124,7 @@ class ClosedRobot(Robot):
             free = freedom_at(self.assembly, finite("described_by: at", at, self.nq))
         if free.n != self.nv:
             raise SingularError(
-                f"'{self.name}' has {free.n} freedoms there and {self.nv} elsewhere: no speeds "
+                f"'{self.name}' has {free.n} degrees of freedom there and {self.nv} elsewhere: no speeds "
                 "describe its motion through that configuration; choose another."
             )
         free.refuse(chosen, self.assembly)

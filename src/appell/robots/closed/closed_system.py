@@ -191,7 +191,7 @@ class Closed:
             joints = self.mechanism.model.joints
             driven = ", ".join(joints[k].name for k in self.mechanism.actuated)
             raise InputError(
-                f"'{self.name}' has {freedoms} freedoms and {actuators} actuators "
+                f"'{self.name}' has {freedoms} degrees of freedom and {actuators} actuators "
                 f"({driven or 'none'}): no forces of these give every motion. Ask for "
                 "inverse_dynamics(..., generalised=True), the quantity generalised_forces, or "
                 "close it with more actuated joints."

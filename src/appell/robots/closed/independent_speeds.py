@@ -44,7 +44,7 @@ class Freedom(NamedTuple):
         names, best = ([model.joints[k].name for k in x] for x in (chosen, self.best()))
         if len(chosen) != self.n:
             raise InputError(
-                f"'{model.name}' has {self.n} freedoms, and independent = {names} names "
+                f"'{model.name}' has {self.n} degrees of freedom, and independent = {names} names "
                 f"{len(chosen)} joints; for instance {best} describe it."
             )
         if max(self.qualities(chosen)) < 1e-9:

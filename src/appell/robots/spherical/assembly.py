@@ -212,7 +212,7 @@ def _enough(what: str, model: SphericalModel) -> int:
     """How many actuators there are, if their angles determine where the robot is."""
     if len(model.actuated) < model.nv:
         raise InputError(
-            f"{what}: '{model.name}' has {model.nv} freedoms, and the angles of its "
+            f"{what}: '{model.name}' has {model.nv} degrees of freedom, and the angles of its "
             f"{len(model.actuated)} actuators do not determine them; fix more joints."
         )
     return len(model.actuated)
