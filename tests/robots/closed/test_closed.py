@@ -300,7 +300,7 @@ def test_coordinates_that_are_none_have_no_closure(make):
 def test_speeds_that_describe_only_a_singular_configuration_are_refused():
     rhomb = appell.load("four_bar", ground=1.0, crank=1.0, coupler=1.0, rocker=1.0)
     flat = rhomb.assemble(fixed={"crank": 0.0})
-    with pytest.raises(appell.InputError, match="freedoms there"):
+    with pytest.raises(appell.InputError, match="freedom there"):
         rhomb.described_by(["crank", "coupler"], at=flat)
 
 

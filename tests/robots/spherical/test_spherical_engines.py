@@ -87,7 +87,7 @@ def test_torques_do_the_work_of_the_forces(case):
     near(robot.actuator_jacobian(q), J)
     Q = robot.generalised_forces(q, v, a)
     if len(driven) < robot.nv:
-        with pytest.raises(appell.InputError, match="freedoms and 3 actuators: no torques"):
+        with pytest.raises(appell.InputError, match="freedom and 3 actuators: no torques"):
             robot.inverse_dynamics(q, v, a)
         tau = np.random.default_rng(0).normal(size=(len(q), len(driven)))
         pushed = np.einsum("nij,ni->nj", J, tau)

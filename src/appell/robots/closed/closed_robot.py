@@ -124,8 +124,8 @@ class ClosedRobot(Robot):
             free = freedom_at(self.assembly, finite("described_by: at", at, self.nq))
         if free.n != self.nv:
             raise SingularError(
-                f"'{self.name}' has {free.n} degrees of freedom there and {self.nv} elsewhere: no speeds "
-                "describe its motion through that configuration; choose another."
+                f"'{self.name}' has {free.n} degrees of freedom there and {self.nv} elsewhere: "
+                "no speeds describe its motion through that configuration; choose another."
             )
         free.refuse(chosen, self.assembly)
         return self._like(replace(self.mechanism, independent=tuple(chosen)))
