@@ -87,8 +87,8 @@ class Limbs:
         if quantity in OF_ACTUATORS and actuators < freedoms:
             raise InputError(
                 f"{quantity}: '{self.name}' has {freedoms} degrees of freedom and "
-                f"{actuators} actuators: no torques of these give every motion. Ask for generalised_forces, or build it with "
-                "more actuated joints."
+                f"{actuators} actuators: no torques of these give every motion. Ask for "
+                "generalised_forces, or build it with more actuated joints."
             )
         if quantity == "passive_jacobian" and not self.model.passive:
             raise InputError(
