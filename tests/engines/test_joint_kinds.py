@@ -70,6 +70,8 @@ def test_dynamics_are_pinocchios_by_every_formulation(both):
         ("kinetic_energy", (q, v), T),
     ):
         for formulation in robot.system.quantities[quantity].formulations:
+            if formulation == "lagrange_euler" and robot.nv > 12:
+                continue  # its cost grows with the fourth power
             found = evaluate(robot.model, quantity, *inputs, formulation=formulation)
             assert error(found, wanted) < CLOSE, (quantity, formulation)
 
