@@ -109,6 +109,20 @@ class Both:
         """Our answer, from the equation as it is written."""
         return answer(self.robot, quantity, *(np.array(x)[None] for x in states), **options)[0]
 
+    def pushed(self, axes: str, links: Any) -> Any:
+        """The same wrench on some links, as Pinocchio wants it."""
+        model, data = self.other, self.data
+        pin.framesForwardKinematics(model, data, self.there()[0])
+        on = pin.StdVec_Force()
+        on.extend(pin.Force.Zero() for _ in range(model.njoints))
+        for link in links:
+            k = self.links[link]
+            R = data.oMf[k].rotation.T if axes == "base" else np.eye(3)
+            w = pin.Force(R @ self.push[:3], R @ self.push[3:])
+            joint = model.frames[k].parentJoint
+            on[joint] = on[joint] + model.frames[k].placement.act(w)
+        return on
+
     def derivatives(self, quantity: str, by: str, *states: Any, **options: Any) -> list[Any]:
         """Of the equation on CasADi's symbols, by each of the inputs named, along the speeds."""
         system = self.robot.system
@@ -142,7 +156,7 @@ def rnea(both: Both) -> Iterator[Row]:
     C = pin.computeCoriolisMatrix(model, data, q, v) @ v
     yield "coriolis_matrix", both.ask("coriolis_matrix", both.q, both.v) @ both.v, _on(both, C)
     for axes in ("base", "local"):
-        on = _pushed(both, axes)
+        on = both.pushed(axes, both.chosen[-2:])
         options = {"forces": tuple(both.chosen[-2:]), "axes": axes}
         wrenches = [both.push] * len(options["forces"])
         found = both.ask("inverse_dynamics", both.q, both.v, both.a, *wrenches, **options)
@@ -164,7 +178,7 @@ def aba(both: Both) -> Iterator[Row]:
         both.ask("forward_dynamics", both.q, both.v, both.tau),
         _on(both, pin.aba(model, data, q, v, tau)),
     )
-    on = _pushed(both, "base")
+    on = both.pushed("base", both.chosen[-2:])
     options = {"forces": tuple(both.chosen[-2:]), "axes": "base"}
     wrenches = [both.push] * len(options["forces"])
     found = both.ask("forward_dynamics", both.q, both.v, both.tau, *wrenches, **options)
@@ -360,21 +374,6 @@ def _on(both: Both, x: Any) -> Any:
 
 def _on2(both: Both, M: Any) -> Any:
     return np.array(M)[both.iv][:, both.iv]
-
-
-def _pushed(both: Both, axes: str) -> Any:
-    """The same wrench on the last two of the chosen links, as Pinocchio wants it."""
-    model, data = both.other, both.data
-    pin.framesForwardKinematics(model, data, both.there()[0])
-    on = pin.StdVec_Force()
-    on.extend(pin.Force.Zero() for _ in range(model.njoints))
-    for link in both.chosen[-2:]:
-        k = both.links[link]
-        R = data.oMf[k].rotation.T if axes == "base" else np.eye(3)
-        w = pin.Force(R @ both.push[:3], R @ both.push[3:])
-        joint = model.frames[k].parentJoint
-        on[joint] = on[joint] + model.frames[k].placement.act(w)
-    return on
 
 
 HEAD = """# Beside Pinocchio

@@ -23,6 +23,7 @@ from scipy.integrate import DOP853
 from benchmarks.exported import stepping
 from benchmarks.measure import spread
 from benchmarks.peers.common import call_by_call
+from benchmarks.real_robots import pairs
 
 STATES, CALLS, LONG = 20_000, 1_000, 20.0  # s, after which three rounds are enough
 
@@ -44,7 +45,14 @@ def measured(rounds: int) -> Iterator[dict[str, Any]]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     appell.set_threads(1)
-    for jobs in ([_flight()], _steps(), *_closed(), *_control(), *_identify(rounds < 3)):
+    for jobs in (
+        [_flight()],
+        _steps(),
+        *_real(rounds < 3),
+        *_closed(),
+        *_control(),
+        *_identify(rounds < 3),
+    ):
         taken: list[list[float]] = [[] for _ in jobs]
         for job in jobs:
             job.run()  # compiles
@@ -122,6 +130,25 @@ def _steps() -> list[Job]:
         Job("DOP853 of the falling PUMA", ours, count, "a step, with its polynomial"),
         Job("the same by SciPy's class", theirs, count, "a step, the same to rounding"),
     ]
+
+
+def _real(quick: bool) -> Iterator[list[Job]]:
+    """One state of robots from files, beside Pinocchio."""
+    for k, (what, ours, theirs) in enumerate(pairs()):
+        if quick and k:
+            return
+        yield [
+            Job(what, _often(ours), CALLS, "one state, from Python"),
+            Job("the same by Pinocchio", _often(theirs), CALLS, "one state, from Python"),
+        ]
+
+
+def _often(call: Callable[[], Any]) -> Callable[[], None]:
+    def job() -> None:
+        for _ in range(CALLS):
+            call()
+
+    return job
 
 
 def _closed() -> Iterator[list[Job]]:
