@@ -26,8 +26,8 @@ ROBOTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 HEAD = """# Which robot answers which method
 
-One robot of each kind was asked; where it refuses, the reason is below. `inverse_kinematics` and
-`track` are functions of `appell.control`, `simulate` is `appell.simulate`, `export` is
+One robot of each kind was asked; where it refuses, the reason is below. `inverse_kinematics`,
+`servo` and `track` are functions of `appell.control`, `simulate` is `appell.simulate`, `export` is
 `appell.export.c`. Written by `python docs/answers.py`.
 
 """
@@ -85,6 +85,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     )
     asked["inverse_kinematics"] = lambda r: appell.control.inverse_kinematics(
         r, *_reached(r, state(r)[0]), frame=r.link_names[-1], limits=False
+    )
+    asked["servo"] = lambda r: appell.control.servo(
+        r, state(r)[0], appell.control.FrameTask(r.link_names[-1], velocity=np.zeros(6)), dt=0.01
     )
     asked["inverse_dynamics_derivatives"] = quantity("inverse_dynamics_derivatives", 3)
     asked["forward_dynamics_derivatives"] = lambda r: r.forward_dynamics_derivatives(

@@ -18,6 +18,7 @@ NAMES = (
     "recipes",
     "simulation",
     "control",
+    "inverse_kinematics",
     "identification",
     "rig",
     "export",

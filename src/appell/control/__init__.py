@@ -1,8 +1,16 @@
 """Control: laws, trajectories, inverse kinematics, and closed loops that try them."""
 
 from appell.control.kinematics.closed_form import closed_form
+from appell.control.kinematics.dexterity import analytical_jacobian, manipulability
 from appell.control.kinematics.inverse_kinematics import inverse_kinematics
+from appell.control.kinematics.servo import servo
 from appell.control.kinematics.spherical_wrist import BRANCHES, Branch
+from appell.control.kinematics.tasks import (
+    CentreOfMassTask,
+    FrameTask,
+    GazeTask,
+    PostureTask,
+)
 from appell.control.kinematics.unreachable import SingularWarning, UnreachableError
 from appell.control.laws.adaptive import Adaptive
 from appell.control.laws.cartesian_impedance import CartesianImpedance
@@ -38,16 +46,20 @@ __all__ = [
     "Adc",
     "Branch",
     "CartesianImpedance",
+    "CentreOfMassTask",
     "ComputedTorque",
     "Feedforward",
+    "FrameTask",
     "Friction",
     "GainWarning",
+    "GazeTask",
     "JointImpedance",
     "Law",
     "Linear",
     "Motor",
     "PDGravity",
     "PointToPoint",
+    "PostureTask",
     "Regulator",
     "SingularWarning",
     "SlidingMode",
@@ -55,6 +67,7 @@ __all__ = [
     "TrackingIntegral",
     "Trajectory",
     "UnreachableError",
+    "analytical_jacobian",
     "circle",
     "closed_form",
     "cubic",
@@ -63,9 +76,11 @@ __all__ = [
     "line",
     "linearise",
     "lqr",
+    "manipulability",
     "quintic",
     "ramp",
     "septic",
+    "servo",
     "spline",
     "time_optimal",
     "track",

@@ -138,7 +138,7 @@ def _evaluated(
     n = end - len(recipe.forces)
     state, wrenches = arguments[:n], arguments[n:end]
     subject = system.subject(dict(zip(recipe.parameters, arguments[end:], strict=True)), regroup)
-    ask = partial(_other, system, subject)
+    ask = partial(other_quantity, system, subject)
     try:
         if recipe.forces:
             Q = [
@@ -163,7 +163,7 @@ def _evaluated(
         raise ModelError(f"{recipe.quantity} of '{system.name}': {why}.") from None
 
 
-def _other(system: System, subject: Any, quantity: str, *arguments: Any) -> Any:
+def other_quantity(system: System, subject: Any, quantity: str, *arguments: Any) -> Any:
     """Another quantity of the same robot, by its fastest equation."""
     return system.quantities[quantity].formulations[system.default(quantity)](subject, *arguments)
 

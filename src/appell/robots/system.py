@@ -31,6 +31,8 @@ class System(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def model(self) -> Any: ...
+    @property
     def quantities(self) -> Mapping[str, Quantity]:
         """What can be asked, by name."""
 

@@ -1,4 +1,4 @@
-"""Inverse kinematics: joint positions that put a frame in a pose."""
+"""Inverse kinematics: joint positions that put frames in poses, or serve other tasks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from appell.control.kinematics.closed_form import closed_form, has_closed_form, spherical_arm
-from appell.control.kinematics.goal import PoseRequest, read
+from appell.control.kinematics.goal import TaskRequest, Tasks, read
 from appell.control.kinematics.least_squares import solve
+from appell.control.kinematics.lower_priorities import settled
 from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.control.kinematics.unreachable import (
     refuse,
@@ -28,7 +29,7 @@ _FAR = 1e9  # what is beyond the limits is taken last
 
 def inverse_kinematics(
     robot: Dynamics,
-    pose: Numbers,
+    pose: Tasks,
     start: Numbers | None = None,
     *,
     branch: str = "nearest",
@@ -41,6 +42,11 @@ def inverse_kinematics(
 ) -> Array:
     """Coordinates, (..., nq), that put a frame (the tip without a name) in poses (..., 4, 4)
     in the base's axes. Positions (..., 3) instead of poses leave the frame's axes open.
+
+    Several frames are given as ``{frame: pose}``, and more as tasks: a list of
+    :class:`~appell.control.FrameTask` (with masks, relative to other frames), ``CentreOfMassTask``,
+    ``GazeTask`` and ``PostureTask``. Tasks of priority 0 are reached; those of 1 and more come as
+    near as the smaller numbers let them.
 
     An arm with a spherical wrist has a closed form: ``branch`` names one of its eight ways to
     reach a pose (see :data:`BRANCHES`), "nearest" takes the one nearest to ``start``, and "all"
@@ -59,20 +65,24 @@ def inverse_kinematics(
             "gives it."
         )
     asked = read(robot, pose, start, frame, limits)
+    alone = asked.alone
     _check_options(branch, method, tolerance, restarts)
     closed = method == "closed" or (
         method == "auto"
-        and not asked.goal.place
+        and alone is not None
+        and alone.part.kind == "pose"
         and is_tree(robot)
-        and has_closed_form(robot, frame)
+        and has_closed_form(robot, alone.frame)
     )
     if method == "closed":
         if not is_tree(robot):
             raise InputError(
                 f"'{robot.name}' has loops, and no closed form here; leave method out."
             )
-        spherical_arm(robot, frame)  # says why there is none
-        if asked.goal.place:
+        if alone is None:
+            raise InputError("method='closed' is for one pose in the base; leave method out.")
+        spherical_arm(robot, alone.frame)  # says why there is none
+        if alone.part.kind == "position":
             raise InputError(
                 "a position alone leaves the wrist open, so it has no closed form; give poses "
                 "(..., 4, 4), or use method='numeric'."
@@ -88,13 +98,14 @@ def inverse_kinematics(
     return found.reshape(asked.shape + found.shape[1:])
 
 
-def _closed(asked: PoseRequest, branch: str) -> Array:
+def _closed(asked: TaskRequest, branch: str) -> Array:
     """By the closed form; coordinates that do not move the frame stay as they start."""
-    goal, robot = asked.goal, asked.robot
+    robot, task = asked.robot, asked.alone
     assert isinstance(robot, Robot)
-    fitted = spherical_arm(robot, goal.frame)
+    assert task is not None
+    fitted = spherical_arm(robot, task.frame)
     arm = list(fitted.coordinates)
-    q, beyond = closed_form(robot, goal.frame)(goal.pose)
+    q, beyond = closed_form(robot, task.frame)(asked.pose)
     reached: Any = np.repeat(beyond <= _REACH * fitted.arm.size**2, 2, axis=-1)
     refuse(asked, ~reached.any(axis=-1))
     if branch == "all":
@@ -118,11 +129,11 @@ def _closed(asked: PoseRequest, branch: str) -> Array:
     return full
 
 
-def _numeric(asked: PoseRequest, tolerance: float, restarts: int, seed: int) -> Array:
+def _numeric(asked: TaskRequest, tolerance: float, restarts: int, seed: int) -> Array:
     draw = np.random.default_rng(seed)
     found = solve(asked.goal, asked.start, asked.limits, tolerance, restarts, draw)
     refuse(asked, ~found.within(tolerance), found)
-    return found.q
+    return settled(asked.goal, found.q, asked.limits, tolerance)
 
 
 def _turned(q: Array, start: Array, low: Array, high: Array) -> Array:

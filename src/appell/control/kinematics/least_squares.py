@@ -1,19 +1,19 @@
 """Inverse kinematics of any robot: damped least squares within the joints' limits.
 
-Levenberg and Marquardt's method on the difference of two poses, for many poses at a time, with
-the last steps bent along the curvature (Transtrum and Sethna 2012), without which it creeps
-near singularities. A joint at a limit that would pass it is held there. Where one start leads
-nowhere, others are drawn at random.
+Levenberg and Marquardt's method on what tasks miss, for many targets at a time, with the last
+steps bent along the curvature (Transtrum and Sethna 2012), without which it creeps near
+singularities. A joint at a limit that would pass it is held there. Where one start leads nowhere,
+others are drawn at random.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from appell.control.kinematics.goal import Goal, unmoved
+from appell.control.kinematics.goal import Goal, norm, unmoved
 from appell.robots.robot import Array
 
 _STEPS = 200  # from one start; a solution takes about 15
@@ -45,7 +45,7 @@ def solve(
     draw: np.random.Generator,
 ) -> NearestPositions:
     """From a start (N, n), and from random ones where it does not lead to the goal."""
-    best = _descend(goal, start, limits)
+    best = descend(goal, start, limits)
     low, high = (np.clip(side, -np.pi, np.pi) for side in limits)
     wide = limits[1] - limits[0] > 2 * np.pi
     low, high = np.where(wide, low, limits[0]), np.where(wide, high, limits[1])
@@ -56,7 +56,7 @@ def solve(
         fresh = goal.normalised(draw.uniform(low, high, (len(left), start.shape[1])))
         fixed = unmoved(goal)
         fresh[:, fixed] = start[left][:, fixed]
-        other = _descend(goal.of(left), fresh, limits)
+        other = descend(goal.of(left), fresh, limits)
         better = np.hypot(other.distance, other.angle) < np.hypot(
             best.distance[left], best.angle[left]
         )
@@ -65,12 +65,12 @@ def solve(
     (left,) = np.nonzero(~best.within(tolerance))
     if len(left):  # how far they are from their goals is to be known well
         one = left[[int(np.argmax(np.hypot(best.distance[left], best.angle[left])))]]
-        for mine, new in zip(best, _descend(goal.of(one), best.q[one], limits, True), strict=True):
+        for mine, new in zip(best, descend(goal.of(one), best.q[one], limits, True), strict=True):
             mine[one] = new
     return best
 
 
-def _descend(
+def descend(
     goal: Goal, start: Array, limits: tuple[Array, Array], patient: bool = False
 ) -> NearestPositions:
     """Steps dq = J^T (J J^T + m |e|^2)^-1 e, each taken only if the error shrinks by it.
@@ -79,36 +79,36 @@ def _descend(
     that is far from the goal and has not halved its error in a while.
     """
     q = np.clip(start, *limits)
-    e = goal.error(q)
+    e, J = goal.both(q)
     m = np.full(len(q), _FIRST)
     active = np.arange(len(q))
-    before = _size(e)
+    before = norm(e)
     for k in range(_STEPS):
-        size = _size(e[active])
-        J = _free(goal.of(active), q[active], e[active], limits)
-        gradient = np.abs(_times(np.swapaxes(J, -1, -2), e[active])).max(axis=-1)
+        size = norm(e[active])
+        free = _free(goal, q[active], e[active], J[active], limits)
+        gradient = np.abs(_times(np.swapaxes(free, -1, -2), e[active])).max(axis=-1)
         going = (size > _ROUNDING) & (gradient > _FLAT * size) & (m[active] < _MOST)
         if k % _WHILE == _WHILE - 1 and not patient:
             going &= (size < 0.5 * before[active]) | (size < _NEAR)
             before[active] = size
-        active, J, size = active[going], J[going], size[going]
+        active, free, size = active[going], free[going], size[going]
         if not len(active):
             break
         part = goal.of(active)
         damping = np.maximum(m[active] * np.minimum(1.0, size) ** 2, _LEAST)
-        step, straight = _bent(part, J, q[active], e[active], damping)
+        step, straight = _bent(part, free, q[active], e[active], damping)
         tried = np.clip(part.moved(q[active], step), *limits)
-        error = part.error(tried)
-        better = straight & (_size(error) < size)
-        q[active[better]], e[active[better]] = tried[better], error[better]
+        error, slope = part.both(tried)
+        better = straight & (norm(error) < size)
+        for mine, new in ((q, tried), (e, error), (J, slope)):
+            mine[active[better]] = new[better]
         done = ~better & (size < _TIGHT)  # what is left is rounding
         m[active] *= np.where(better, 0.5, np.where(done, np.inf, 4.0))
-    return NearestPositions(q, *_parts(e))
+    return NearestPositions(q, *goal.parts(e))
 
 
-def _free(goal: Goal, q: Array, e: Array, limits: tuple[Array, Array]) -> Array:
+def _free(goal: Goal, q: Array, e: Array, J: Array, limits: tuple[Array, Array]) -> Array:
     """The Jacobian without the joints that would pass a limit at which they are."""
-    J = goal.jacobian(q)
     wanted = _times(np.swapaxes(J, -1, -2), e)
     low, high = (goal.of_speeds(side) for side in (q <= limits[0], q >= limits[1]))
     held = (low & (wanted < 0)) | (high & (wanted > 0))
@@ -121,12 +121,12 @@ def _bent(
     """A step, near the goal with half of its acceleration, and whether it is so straight that it
     can be taken."""
     step = _step(J, e, damping)
-    near = _size(e) < _NEAR
+    near = norm(e) < _NEAR
     if not near.any():
         return step, ~near
     away = (e - goal.error(goal.moved(q, _PROBE * step))) / _PROBE - _times(J, step)
     bend = -_step(J, 2 / _PROBE * away, damping)
-    straight = ~near | (2 * _size(bend) <= 0.75 * _size(step))
+    straight = ~near | (2 * norm(bend) <= 0.75 * norm(step))
     return step + np.where(near[:, None], 0.5 * bend, 0.0), straight
 
 
@@ -137,11 +137,3 @@ def _step(J: Array, e: Array, damping: Array) -> Array:
 
 def _times(A: Array, x: Array) -> Array:
     return (A @ x[..., None])[..., 0]
-
-
-def _size(e: Array) -> Any:
-    return np.linalg.norm(e, axis=-1)
-
-
-def _parts(e: Array) -> tuple[Array, Array]:
-    return _size(e[:, :3]), _size(e[:, 3:])

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.control.kinematics.goal import (
-    Goal,
-    moving,
-    rotation_vector,
-)
+from appell.control.kinematics.goal import rotation_vector
 from appell.control.kinematics.inverse_kinematics import inverse_kinematics
+from appell.control.kinematics.task_stack import TaskStack, task_stack
+from appell.control.kinematics.tasks import FrameTask
 from appell.control.kinematics.unreachable import NEAR_SINGULAR, warn_of_singularity
 from appell.control.trajectories.joint_space import quintic
 from appell.control.trajectories.piecewise import Piecewise, hermite
@@ -39,6 +37,21 @@ class TaskPath(NamedTuple):
     name: str
     pose: Callable[[Array], Array]
     twist: Callable[[Array], Array]
+
+
+class MovedFrame(NamedTuple):
+    """A robot's frame that is to be in poses (N, 4, 4)."""
+
+    robot: Robot
+    frame: str | None
+    stack: TaskStack
+
+    def error(self, q: Array, pose: Array) -> Array:
+        """What is missing, (N, 6), in m and, as a rotation vector in the base's axes, in rad."""
+        return self.stack(q, pose[:, :3].reshape(-1, 12))[0]
+
+    def jacobian(self, q: Array) -> Array:
+        return self.robot.jacobian(q, self.frame)
 
 
 def line(
@@ -145,8 +158,14 @@ def _followed(
     number(f"{task.name}: tolerance", tolerance)
     if branch == "all":
         raise InputError(f"{task.name}: branch='all'; expected one branch, or 'nearest'.")
-    goal = Goal(robot, frame, task.pose(np.zeros(1)), False)
-    q0 = inverse_kinematics(robot, goal.pose[0], start, branch=branch, frame=frame)
+    if robot.nq != robot.nv:
+        raise InputError(
+            f"{task.name}: '{robot.name}' has loops, or joints with quaternions (balls, a free "
+            "base); expected an arm whose coordinates' rates are its speeds. servo moves others."
+        )
+    (first,) = task.pose(np.zeros(1))
+    q0 = inverse_kinematics(robot, first, start, branch=branch, frame=frame)
+    goal = MovedFrame(robot, frame, task_stack(robot, [FrameTask(frame, first)]))
     intervals = 16
     while intervals <= _MOST_NODES:
         path = _through_nodes(task, goal, q0, np.linspace(0, 1, intervals + 1))
@@ -160,7 +179,7 @@ def _followed(
     )
 
 
-def _through_nodes(task: TaskPath, goal: Goal, q0: Array, nodes: Array) -> Piecewise:
+def _through_nodes(task: TaskPath, goal: MovedFrame, q0: Array, nodes: Array) -> Piecewise:
     """From node to node by the classical Runge-Kutta method, put right at each."""
     q = np.empty((len(nodes), len(q0)))
     q[0] = q0
@@ -179,21 +198,21 @@ def _through_nodes(task: TaskPath, goal: Goal, q0: Array, nodes: Array) -> Piece
     return hermite(nodes, [q, first, (far - near) / (2 * _NEAR)])
 
 
-def _rate(task: TaskPath, goal: Goal, q: Array, s: Array | float) -> Array:
+def _rate(task: TaskPath, goal: MovedFrame, q: Array, s: Array | float) -> Array:
     """dq/ds = J^+ dx/ds, (N, n)."""
-    J = goal.robot.jacobian(q, goal.frame)
+    J = goal.jacobian(q)
     return (_inverse(J) @ task.twist(np.atleast_1d(s))[..., None])[..., 0]
 
 
-def _corrected(task: TaskPath, goal: Goal, q: Array, s: float) -> Array:
+def _corrected(task: TaskPath, goal: MovedFrame, q: Array, s: float) -> Array:
     """Newton's steps to the pose at s, by the shortest ways."""
-    there = goal._replace(pose=task.pose(np.array([s])))
+    there = task.pose(np.array([s]))
     for _ in range(20):
-        error = there.error(q)
-        q = q + (_inverse(goal.robot.jacobian(q, goal.frame)) @ error[..., None])[..., 0]
+        error = goal.error(q, there)
+        q = q + (_inverse(goal.jacobian(q)) @ error[..., None])[..., 0]
         if np.abs(error).max() < 1e-13:
             break
-    left = np.abs(there.error(q)).max()
+    left = np.abs(goal.error(q, there)).max()
     if left > 1e-9:
         raise InputError(
             f"{task.name}: '{goal.robot.name}' does not follow beyond s = {s:.4g} of 1, where it "
@@ -207,11 +226,11 @@ def _inverse(J: Array) -> Array:
     return np.linalg.pinv(J, rcond=1e-9)
 
 
-def _off(task: TaskPath, goal: Goal, path: Piecewise, s: Array) -> float:
-    return float(np.abs(goal._replace(pose=task.pose(s)).error(path(s)[0])).max())
+def _off(task: TaskPath, goal: MovedFrame, path: Piecewise, s: Array) -> float:
+    return float(np.abs(goal.error(path(s)[0], task.pose(s))).max())
 
 
-def _refuse_limits(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
+def _refuse_limits(task: TaskPath, goal: MovedFrame, q: Array, nodes: Array) -> None:
     joints = goal.robot.model.joints
     low, high = np.array([j.lower for j in joints]), np.array([j.upper for j in joints])
     excess = np.maximum(low - q, q - high)
@@ -224,8 +243,8 @@ def _refuse_limits(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
         )
 
 
-def _check_singular(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
-    J = goal.robot.jacobian(q, goal.frame)[..., moving(goal)]
+def _check_singular(task: TaskPath, goal: MovedFrame, q: Array, nodes: Array) -> None:
+    J = goal.jacobian(q)[..., goal.stack.moving]
     smallest = np.linalg.svd(J, compute_uv=False)[:, -1]
     k = int(np.argmin(smallest))
     if smallest[k] < _SINGULAR:
@@ -234,7 +253,9 @@ def _check_singular(task: TaskPath, goal: Goal, q: Array, nodes: Array) -> None:
             "joint speeds follow it; choose another branch, start or pose."
         )
     if smallest[k] < NEAR_SINGULAR:
-        warn_of_singularity(f"at s = {nodes[k]:.4g} of the {task.name}", goal, float(smallest[k]))
+        warn_of_singularity(
+            f"at s = {nodes[k]:.4g} of the {task.name}", goal.robot.name, float(smallest[k])
+        )
 
 
 def _law(task: TaskPath, duration: float | None, timing: Trajectory | None) -> Piecewise:

@@ -17,6 +17,7 @@ from appell.equations.motion.operational import operational_inertia, operational
 from appell.equations.quantities import QUANTITIES, REGRESSORS
 from appell.equations.quantity import Quantity, state
 from appell.errors import InputError
+from appell.model.model import Model
 from appell.model.parameters import values
 from appell.robots.closed import mechanism, reduce
 from appell.robots.closed.mechanism import Mechanism
@@ -152,8 +153,12 @@ class Closed:
     direct: ClassVar[bool] = False
 
     @property
+    def model(self) -> Model:
+        return self.mechanism.model
+
+    @property
     def name(self) -> str:
-        return self.mechanism.model.name
+        return self.model.name
 
     @property
     def coordinates(self) -> tuple[int, ...]:

@@ -1,0 +1,222 @@
+"""Tasks: what inverse kinematics is to reach, and what a servo loop is to do.
+
+A task has a target, a ``weight`` beside others of the same ``priority``, and a priority: tasks of
+0 come first, and a larger number only uses the motions that the smaller ones leave.
+:func:`~appell.control.inverse_kinematics` reaches all tasks of priority 0, or refuses, and comes as
+near as it can to the others. :func:`~appell.control.servo` moves towards the targets at the rate
+``gain`` (1/s) times what is missing, and adds the ``velocity`` that is wanted besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from appell.control.kinematics.task_equations import KINDS, Part
+from appell.errors import InputError, quoted
+from appell.given import is_number, one_of, refuse_crooked, whole
+from appell.robots.robot import Array, Numbers
+
+Flags = Sequence[bool | int] | npt.NDArray[Any] | None
+
+
+class TaskKey(NamedTuple):
+    """All of a task but its target and velocity, which change from step to step."""
+
+    part: Part
+    chosen: tuple[int, ...] | tuple[str, ...] | None  # components, or joints; all without
+    weight: tuple[float, ...]
+    priority: int
+    gain: float
+    velocity_only: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """What all tasks have: see :mod:`appell.control.kinematics.tasks`."""
+
+    weight: float | Sequence[float] = 1.0
+    priority: int = 0
+    gain: float = 10.0
+    part: Part = field(init=False, repr=False)
+    target: Array | None = field(init=False, repr=False)  # (..., numbers)
+    wanted: Array | None = field(init=False, repr=False)  # the velocity, (rows,)
+    key: TaskKey = field(init=False, repr=False)
+
+    def _settle(self, part: Part, target: Any, velocity: Any, chosen: Any = None) -> None:
+        """Set what follows from the fields."""
+        name = type(self).__name__
+        rows = KINDS[part.kind].rows
+        whole(f"{name}: priority", self.priority)
+        if not is_number(self.gain) or not 0 <= self.gain < np.inf:
+            raise InputError(f"{name}: gain = {quoted(self.gain)}; expected 1/s, zero or more.")
+        weight = _list(f"{name}: weight", self.weight)
+        several = len(weight) > 1 and len(weight) != rows and isinstance(rows, int)
+        if not all(x > 0 for x in weight) or not weight or several:
+            raise InputError(
+                f"{name}: weight = {quoted(self.weight)}; expected one number greater than zero, "
+                "or one for each component (a mask leaves components out)."
+            )
+        if velocity is not None:
+            known = rows if isinstance(rows, int) else None  # else the robot knows
+            velocity = numbers(f"{name}: velocity", velocity, known)
+        key = TaskKey(part, chosen, tuple(weight), self.priority, float(self.gain), target is None)
+        for what, value in {"part": part, "target": target, "wanted": velocity, "key": key}.items():
+            object.__setattr__(self, what, value)
+
+
+def chosen_components(what: str, mask: Any, n: int) -> tuple[int, ...] | None:
+    """The components that a mask of 0 and 1 leaves; None without one."""
+    if mask is None:
+        return None
+    flags = numbers(f"{what}: mask", mask, n)
+    if not np.isin(flags, (0, 1)).all() or not flags.any():
+        raise InputError(
+            f"{what}: mask = {quoted(mask)}; expected {n} of 0 and 1, 1 where a component counts, "
+            "and at least one."
+        )
+    return tuple(int(k) for k in np.flatnonzero(flags))
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTask(Task):
+    """A frame (the tip without a name) in a pose (..., 4, 4), or its origin at a point (..., 3).
+
+    ``FrameTask("hand", pose)``. Poses are in the base, or in the frame ``relative_to``. Of the six
+    components of what is missing, m along x, y and z and then rad about them, or the three of a
+    point, a ``mask`` of 0 and 1 chooses those that count: in the base's axes, or with
+    ``axes="local"`` in the frame's own, so that ``mask=(1, 1, 1, 1, 1, 0)`` leaves the turn about
+    the tool's own z open. ``velocity`` is a twist (6,) in the same axes, linear first (or (3,)
+    beside a point), and may stand alone.
+    """
+
+    frame: Any = None
+    pose: Numbers | None = None
+    velocity: Numbers | None = field(default=None, kw_only=True)
+    mask: Flags = field(default=None, kw_only=True)
+    axes: str = field(default="base", kw_only=True)
+    relative_to: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        one_of("FrameTask: axes", self.axes, ("base", "local"))
+        if self.pose is None and self.velocity is None:
+            raise InputError("FrameTask: give a pose, a point, or a velocity.")
+        target, place = None, False
+        if self.pose is not None:
+            target, place = poses("pose", self.pose)
+        kind = "twist" if target is None else "position" if place else "pose"
+        part = Part(kind, self.frame, self.relative_to, self.axes)
+        chosen = chosen_components("FrameTask", self.mask, 3 if place else 6)
+        self._settle(part, target, self.velocity, chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class CentreOfMassTask(Task):
+    """The centre of mass at a point (..., 3) in the base; ``mask=(1, 1, 0)`` leaves its height
+    open. ``velocity`` (3,) may stand alone."""
+
+    point: Numbers | None = None
+    velocity: Numbers | None = field(default=None, kw_only=True)
+    mask: Flags = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.point is None and self.velocity is None:
+            raise InputError("CentreOfMassTask: give a point or a velocity.")
+        point = self.point
+        target = None if point is None else batch("CentreOfMassTask: point", point, 3)
+        chosen = chosen_components("CentreOfMassTask", self.mask, 3)
+        self._settle(Part("centre_of_mass"), target, self.velocity, chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class GazeTask(Task):
+    """A frame whose ``axis`` (in its own axes; z without one) points at a point (..., 3) in the
+    base: a camera that looks at it. What is missing is 2 sin(angle / 2)."""
+
+    frame: Any
+    point: Numbers
+    axis: Sequence[float] = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        target = batch("GazeTask: point", self.point, 3)
+        axis = numbers("GazeTask: axis", self.axis, 3)
+        length = np.linalg.norm(axis)
+        if length < 1e-9:
+            raise InputError(f"GazeTask: axis = {quoted(self.axis)}; expected a direction.")
+        axis = axis / length
+        beside = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+        beside = beside / np.linalg.norm(beside)
+        across = (beside, np.cross(axis, beside), axis)
+        part = Part("gaze", self.frame, across=tuple(tuple(x.tolist()) for x in across))
+        self._settle(part, target, None)
+
+
+@dataclass(frozen=True, eq=False)
+class PostureTask(Task):
+    """Coordinates q (..., nq), those of ``joints`` where some are named: what to do with the
+    motions that other tasks leave, so it has the ``priority`` 1. Free bases and balls have no part
+    in it. ``velocity`` (nv,) may stand alone, then of all joints."""
+
+    q: Numbers | None = None
+    priority: int = field(default=1, kw_only=True)
+    velocity: Numbers | None = field(default=None, kw_only=True)
+    joints: Sequence[str] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.q is None and self.velocity is None:
+            raise InputError("PostureTask: give q or a velocity.")
+        if isinstance(self.joints, str):
+            raise InputError(f"PostureTask: joints = {self.joints!r}; expected names in a list.")
+        target = None if self.q is None else batch("PostureTask: q", self.q)
+        chosen = None if self.joints is None else tuple(self.joints)
+        self._settle(Part("posture"), target, self.velocity, chosen)
+
+
+def numbers(what: str, x: Any, n: int | None = None) -> Array:
+    """Finite numbers, n of them where n is given."""
+    try:
+        array = np.array(x, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} = {quoted(x)}; expected numbers.") from None
+    if n is not None and array.shape != (n,):
+        raise InputError(f"{what} has shape {array.shape}; expected ({n},).")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what} holds NaN or infinity; expected finite numbers.")
+    return array
+
+
+def _list(what: str, x: Any) -> list[float]:
+    if is_number(x) and np.isfinite(x):
+        return [float(x)]
+    return [float(y) for y in numbers(what, x).ravel()]
+
+
+def batch(what: str, x: Any, n: int | None = None) -> Array:
+    """Finite numbers (..., n)."""
+    array = numbers(what, x)
+    if array.ndim == 0 or (n is not None and array.shape[-1] != n):
+        raise InputError(f"{what} has shape {array.shape}; expected (..., {n or 'coordinates'}).")
+    return array
+
+
+def poses(what: str, pose: Any) -> tuple[Array, bool]:
+    """Homogeneous matrices as (..., 12), or points (..., 3) and True."""
+    try:
+        T = np.array(getattr(pose, "homogeneous", pose), dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected numbers, (..., 4, 4) or (..., 3).") from None
+    if T.shape[-2:] != (4, 4) and T.shape[-1:] != (3,):
+        raise InputError(
+            f"{what} has shape {T.shape}; expected homogeneous matrices (..., 4, 4), or positions "
+            "(..., 3)."
+        )
+    if not np.isfinite(T).all():
+        raise InputError(f"{what} holds NaN or infinity; expected finite numbers.")
+    if T.shape[-2:] != (4, 4):
+        return T, True
+    refuse_crooked(what, T)
+    return T[..., :3, :].reshape(*T.shape[:-2], 12), False
