@@ -10,6 +10,7 @@ from appell.equations.quantities import QUANTITIES
 from appell.model.library.random import random_tree
 from appell.model.model import Model
 from appell.robots.recipe import equation_of, recipe_for
+from appell.robots.robot import Robot
 
 
 def tree_of_bodies(*arguments: Any, **options: Any) -> Model:
@@ -49,6 +50,22 @@ class Uncompiled:
             return evaluate(self.model, quantity, *states[:given], frame=(*states, None)[given])
 
         return answer
+
+
+class AsWritten(Robot):
+    """A robot whose quantities come from its equations as they are written, uncompiled."""
+
+    def _evaluate(self, quantity, arguments, out, options=()):
+        names = ("frame", "axes", "relative_to", "forces")
+        chosen = dict(zip(names, options, strict=False))
+        states = [np.asarray(x, dtype=float) for x in arguments]
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in states))
+        flat = [np.broadcast_to(x, (*lead, x.shape[-1])).reshape(-1, x.shape[-1]) for x in states]
+        results = answer(self, quantity, *flat, **chosen)
+        return results.reshape(*lead, *results.shape[1:])
+
+    def _at_once(self, *arguments):
+        return None
 
 
 def stacked(nested: Any, n: int) -> np.ndarray:

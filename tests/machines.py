@@ -49,6 +49,8 @@ CHOSEN = (
     "tests/robots/closed/test_simulation.py",
     "tests/robots/closed/test_half_turns.py",
     "tests/robots/closed/test_elimination.py",
+    "tests/robots/test_contact_dynamics.py",
+    "tests/robots/test_contact_forces.py",
     "tests/simulation/test_physics.py",
     "tests/simulation/test_impacts.py",
     "tests/simulation/test_certainty.py",

@@ -16,6 +16,7 @@ _imported = time()  # source that is changed later is not what this process runs
 # Where each public name lives; nothing is imported before it is used.
 _HOMES = {
     "Builder": "appell.robots.builder",
+    "Contact": "appell.robots.contact_frames",
     "Frame": "appell.model.place",
     "Robot": "appell.robots.robot",
     "SphericalRobot": "appell.robots.spherical.spherical_robot",
@@ -45,9 +46,9 @@ _MODULES = (
 )
 
 __all__ = [
-    "AppellError", "Builder", "Frame", "InputError", "ModelError", "PhysicalWarning", "Robot",
-    "SphericalRobot", "UrdfWarning", "close", "control", "export", "identify", "inertia", "load",
-    "papers", "rig", "robots", "set_threads", "simulate", "simulation", "study", "walls",
+    "AppellError", "Builder", "Contact", "Frame", "InputError", "ModelError", "PhysicalWarning",
+    "Robot", "SphericalRobot", "UrdfWarning", "close", "control", "export", "identify", "inertia",
+    "load", "papers", "rig", "robots", "set_threads", "simulate", "simulation", "study", "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from appell.model.place import frame_on as Frame  # noqa: N812
     from appell.robots.builder import Builder
     from appell.robots.closed.close import close
+    from appell.robots.contact_frames import Contact
     from appell.robots.registry import load
     from appell.robots.robot import Robot
     from appell.robots.spherical.spherical_robot import SphericalRobot

@@ -17,6 +17,7 @@ NAMES = (
     "models",
     "recipes",
     "simulation",
+    "contacts",
     "control",
     "inverse_kinematics",
     "identification",

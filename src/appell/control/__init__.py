@@ -24,7 +24,7 @@ from appell.control.laws.point_to_point import PointToPoint
 from appell.control.laws.sliding_mode import SlidingMode
 from appell.control.laws.tracking import Tracking
 from appell.control.laws.tracking_integral import TrackingIntegral
-from appell.control.linear import Linear, Regulator, linearise, lqr
+from appell.control.regulator import Linear, Regulator, linearise, lqr
 from appell.control.tracking.closed_loop import track
 from appell.control.tracking.hardware import Adc, Friction, Motor
 from appell.control.trajectories.jerk_limited import jerk_limited

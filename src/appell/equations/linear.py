@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.maths.scalar import Scalar, is_zero
+from appell.maths.scalar import Scalar, is_zero, sqrt
 
 Matrix = list[list[Scalar]]
 Paths = Sequence[Sequence[int]]
@@ -64,6 +64,30 @@ def invert(M: Matrix, paths: Paths) -> Matrix:
         for i in range(k, n):
             X[i][k] = X[k][i] = column[i]
     return X
+
+
+def coupled(M: Matrix) -> Paths:
+    """The paths of a matrix by its zeros: for each row itself and those before it that it is
+    coupled to, or becomes so while M is factored."""
+    n = len(M)
+    before = [{j for j in range(i) if not is_zero(M[i][j])} for i in range(n)]
+    for k in reversed(range(n)):
+        for i in before[k]:
+            before[i] |= {j for j in before[k] if j < i}
+    return [[*sorted(found), i] for i, found in enumerate(before)]
+
+
+def inverse_factor(M: Matrix) -> Matrix:
+    """K, a lower triangle, with K K^T = M^-1 and K^T M K = 1."""
+    n, paths = len(M), coupled(M)
+    L, inverse = factorise(M, paths)
+    K: Matrix = [[0] * n for _ in range(n)]
+    for k in range(n):
+        K[k][k] = sqrt(inverse[k])
+        for i in range(k + 1, n):
+            between = [j for j in paths[i][:-1] if j >= k]
+            K[i][k] = -dot([L[i][j] for j in between], [K[j][k] for j in between])
+    return K
 
 
 def determinant(A: Sequence[Sequence[Scalar]]) -> Scalar:

@@ -252,6 +252,17 @@ class Model:
         compound = {c.last for c in self.compounds}
         return {i: b for i, b in self.links.items() if i not in compound}
 
+    @cached_property
+    def passive(self) -> tuple[int, ...]:
+        """Which speeds have no motor: those of free joints, and of a base that is planar."""
+        found = {k for c in self.compounds if c.free for k in range(c.speed, c.speed + c.size)}
+        planar = self.frames[0].name == "world" and {"slide", "slider"} <= {
+            frame.name for frame in self.frames
+        }
+        slides = ("X1", "X2", "turn") if planar else ()
+        found |= {k for k, joint in enumerate(self.joints) if joint.name in slides}
+        return tuple(sorted(found))
+
     @property
     def mimics(self) -> bool:
         """Whether a joint follows another, or one coordinate moves several bodies."""

@@ -17,7 +17,8 @@ from appell.model.description.dh import from_dh, link_inertia
 from appell.model.model import Model
 from appell.model.parameters import inertial_parameters, parameter_names, with_parameters
 from appell.model.place import Pose
-from appell.robots.dynamics import Array, Dynamics, Forces, Numbers, one_of
+from appell.robots.contact_dynamics import WithContacts
+from appell.robots.dynamics import Array, Forces, Numbers, one_of
 from appell.robots.kernels import kind_of
 from appell.robots.system import Tree
 
@@ -33,7 +34,7 @@ def is_tree(robot: Any) -> TypeGuard[Robot]:
     return isinstance(getattr(robot, "system", None), Tree)
 
 
-class Robot(Dynamics):
+class Robot(WithContacts):
     """A tree of bodies that answers for its dynamics: M a + C v + g = tau."""
 
     model: Model

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.equations import instant
+from appell.equations.motion.contact_motion import OF_CONTACTS
 from appell.equations.quantities import QUANTITIES, REGRESSORS
 from appell.equations.quantity import Quantity
 from appell.errors import InputError
@@ -23,6 +24,8 @@ from appell.model.parameters import inertial_parameters, values, with_values
 from appell.model.regroup import regrouped
 
 Array = npt.NDArray[np.floating[Any]]
+
+OF_TREES: Mapping[str, Quantity] = QUANTITIES | OF_CONTACTS
 
 
 class System(Protocol):
@@ -82,9 +85,9 @@ class Tree:
     @property
     def quantities(self) -> Mapping[str, Quantity]:
         if len(self.model.compounds) == self.model.free:
-            return QUANTITIES
+            return OF_TREES
         # Equations of derivatives know of the quaternion of a free root only.
-        return {x: y for x, y in QUANTITIES.items() if not x.endswith("_derivatives")}
+        return {x: y for x, y in OF_TREES.items() if not x.endswith("_derivatives")}
 
     @property
     def tangent(self) -> Callable[..., Any] | None:
@@ -102,7 +105,7 @@ class Tree:
         return tree_size(self.model, axis)
 
     def default(self, quantity: str) -> str:
-        return QUANTITIES[quantity].default(self.model)
+        return OF_TREES[quantity].default(self.model)
 
     def frame(self, name: str | None) -> Any:
         return self.model.frame(name)
@@ -131,6 +134,7 @@ def tree_size(model: Model, axis: str) -> int:
     if axis == "p" or axis in REGRESSORS:
         return len(inertial_parameters(model, **REGRESSORS.get(axis, {})))
     sizes = {"n": model.nv, "d": model.nv, "q": model.nq, "y": model.nq + model.nv}
+    sizes |= {"n+1": model.nv + 1, "n+5": model.nv + 5}  # columns beside those of the speeds
     lists = {"links": model.frames, "moving": model.links}
     return len(lists[axis]) if axis in lists else sizes[axis]
 

@@ -328,3 +328,16 @@ def test_what_is_no_configuration_is_told(four_bar):
     with pytest.raises(appell.InputError, match="no quantity 'mass'") as refusal:
         four_bar.kernel("mass")
     assert not isinstance(refusal.value.__context__, KeyError) or refusal.value.__suppress_context__
+
+
+def test_a_free_base_has_no_motors_unless_they_are_named():
+    tree = appell.load("free_chain", n=3)
+    pinned = appell.close(tree, [Loop("spherical", Place("world"), "bar1")])
+    assert pinned.actuated == ("q1", "q2")
+    assert len(pinned.independent) == 5
+    held = [Loop("fixed", Place("world"), "bar1")]
+    assert appell.close(tree, held).independent == ("q1", "q2")
+    pushed = appell.close(tree, held, actuated=["free x"])
+    assert pushed.actuated == ("free x",)
+    drive = tree_of(appell.load("differential_drive"))
+    assert [drive.joint_names[k] for k in drive.model.passive] == ["X1", "X2", "turn"]

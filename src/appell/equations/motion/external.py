@@ -63,4 +63,5 @@ FORCED: dict[str, Callable[..., Any]] = {
     "forward_dynamics": _accelerations,
     "motion": _accelerations,
     "flow": _accelerations,
+    "free_motion": _accelerations,
 }

@@ -34,8 +34,10 @@ def close(
     ``Custom``. They may be redundant, as those of a planar mechanism in space are. ``independent``
     names the joints whose speeds describe the motion, one a freedom; without it they are chosen,
     the actuated ones where these will do. ``actuated`` names the joints that are driven; without
-    it, the independent ones. ``guess`` are coordinates near a closed configuration, where the
-    robot is assembled and its freedoms are counted; zeros without it.
+    it, the independent ones that have motors: those of a free or planar base and of free joints
+    have none, and are independent only where the others will not do. ``guess`` are coordinates
+    near a closed configuration, where the robot is assembled and its freedoms are counted; zeros
+    without it.
     """
     if not is_tree(robot):
         raise InputError(f"close({robot!r}): expected a Robot that is a tree.")
@@ -57,8 +59,11 @@ def close(
         chosen = tree.joints_named("independent", independent)
     else:
         chosen = driven if driven is not None and free.suits(driven) else free.best()
+        motors = [k for k in range(robot.nv) if k not in robot.model.passive]
+        if driven is None and len(motors) < robot.nv and free.suits(own := free.best(motors)):
+            chosen = own
     free.refuse(chosen, assembly)
-    acting = chosen if driven is None else driven
+    acting = [k for k in chosen if k not in robot.model.passive] if driven is None else driven
     return ClosedRobot(
         replace(mechanism, independent=tuple(chosen), actuated=tuple(acting)),
         reference,

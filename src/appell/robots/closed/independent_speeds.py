@@ -30,10 +30,13 @@ class Freedom(NamedTuple):
         chosen = list(independent)
         return [float(np.linalg.svd(B[chosen], compute_uv=False)[-1]) for B in self.bases]
 
-    def best(self) -> list[int]:
-        """The speeds that determine the others with the least amplification: the longest rows of
-        the basis, one after another, each at right angles to those before it."""
-        return sorted(pivots(self.bases[0]))
+    def best(self, among: Sequence[int] | None = None) -> list[int]:
+        """The speeds (of some) that determine the others with the least amplification: the longest
+        rows of the basis, one after another, each at right angles to those before it."""
+        basis = self.bases[0]
+        if among is None:
+            return sorted(pivots(basis))
+        return sorted(among[k] for k in pivots(basis[list(among)])) if len(among) >= self.n else []
 
     def suits(self, chosen: Sequence[int]) -> bool:
         return len(chosen) == self.n and min(self.qualities(chosen)) > 1e-3

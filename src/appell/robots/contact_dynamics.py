@@ -1,0 +1,260 @@
+"""Contacts as inputs: dynamics, impulses and inverse dynamics of robots that touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.given import is_number
+from appell.model.place import Place
+from appell.robots.contact_forces import Cones, repeated, within
+from appell.robots.contact_frames import ROWS, Contact, check_friction, listed
+from appell.robots.contact_rows import Touching, TouchingDynamics, joined
+from appell.robots.dynamics import Array, Forces, Numbers, one_of
+from appell.robots.kernels import kind_of
+from appell.robots.system import Tree
+
+Contacts = Sequence[str | Place | Contact]
+
+
+class ContactDynamics(NamedTuple):
+    """Accelerations (..., nv), and the force of each contact (..., 3), or with its moment (..., 6),
+    on the robot at the contact's origin, in the base's axes."""
+
+    acceleration: Array
+    forces: tuple[Array, ...]
+
+
+class ContactDerivatives(NamedTuple):
+    """Derivatives of accelerations, (..., nv, nv), and of each contact's force, (..., 3 or 6, nv),
+    by q (a small displacement, measured as speeds are), v and tau."""
+
+    da_dq: Array
+    da_dv: Array
+    da_dtau: Array
+    df_dq: tuple[Array, ...]
+    df_dv: tuple[Array, ...]
+    df_dtau: tuple[Array, ...]
+
+
+class ContactImpulse(NamedTuple):
+    """Speeds after an impact, (..., nv), and the impulse of each contact, (..., 3 or 6), N s and
+    N m s, in the base's axes."""
+
+    velocity: Array
+    impulses: tuple[Array, ...]
+
+
+class ContactTorques(NamedTuple):
+    """Joint forces, (..., nv), zero where no motor is; the force of each contact, (..., 3 or 6);
+    and the force that is missing where no motor is, (..., passive joints): zero, but for rounding,
+    where contacts can do it."""
+
+    tau: Array
+    forces: tuple[Array, ...]
+    residual: Array
+
+
+class WithContacts(TouchingDynamics):
+    """Methods of a tree that touches its surroundings.
+
+    ``contacts`` are links, ``appell.Frame``s (both points) or :class:`appell.Contact`. They may
+    change from call to call: kernels know the links only, and take points on them as numbers.
+    """
+
+    def contact_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        contacts: Contacts,
+        qd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
+        kp: float = 0.0,
+        kd: float = 0.0,
+        damping: float = 0.0,
+    ) -> ContactDynamics:
+        """Accelerations and contact forces while contacts hold: M a + C v + g = tau + J^T f, and
+        contacts do not accelerate.
+
+        What moves stays in motion: ``kd``, in 1/s, slows a contact's velocity, and ``kp``, in
+        1/s^2, pulls it to its foothold: acceleration = -kd velocity - kp (pose - foothold), where
+        a rotation counts as its axis times its angle. Contacts can pull: what may only push, or
+        slide, is for ``appell.simulate``. Contacts may repeat each other, as the four corners of a
+        foot do: accelerations are the same, and forces the smallest that hold. ``damping`` lets
+        contacts give way by so much, in (m/s^2)/N. External ``forces`` as in :meth:`bias`.
+        """
+        given, back = _in_float64(q, one_of("v", v, qd), tau)
+        found = self._listed("contact_dynamics", contacts, kp=kp, kd=kd, damping=damping)
+        Kx = self._forced("free_motion", given, None, forces, axes)
+        if found and not (kp or kd):
+            held = self._at_once(found, given[0], given[1], Kx, damping)
+            if held is not None:
+                return ContactDynamics(back(held[0]), tuple(map(back, held[1])))
+        touching = self._touching("contact_dynamics", found, given[0], given[1], kp, kd)
+        a, f = self._held(touching, Kx[..., -1:], Kx[..., :-1], damping)
+        return ContactDynamics(back(a[..., 0]), tuple(back(y[..., 0]) for y in touching.split(f)))
+
+    def contact_dynamics_derivatives(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        tau: Numbers | None = None,
+        *,
+        contacts: Contacts,
+        qd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
+        kp: float = 0.0,
+        kd: float = 0.0,
+        damping: float = 0.0,
+    ) -> ContactDerivatives:
+        """Derivatives of :meth:`contact_dynamics` by q, v and tau; footholds and external wrenches
+        stay as they are."""
+        (q, v, tau), back = _in_float64(q, one_of("v", v, qd), tau)
+        method = "contact_dynamics_derivatives"
+        found = self._listed(method, contacts, kp=kp, kd=kd, damping=damping)
+        touching = self._touching(method, found, q, v, kp, kd)
+        Kx = self._forced("free_motion", (q, v, tau), None, forces, axes)
+        K = Kx[..., :-1]
+        a, f = self._held(touching, Kx[..., -1:], K, damping)
+        # M da - J^T df = -d(M a + C v + g - J^T f), J da = -d(J a + dJ v), at fixed a and f.
+        by_q, by_v, _ = self._forced(
+            "inverse_dynamics_derivatives", (q, v, a[..., 0]), None, forces, axes
+        )
+        rows_q, rows_v = self._changes(touching, q, v, a[..., 0], kp, kd)
+        by_q = by_q - self._loads(touching, q, f)
+        n = self.nv
+        y = K.swapaxes(-1, -2) @ joined([-by_q, -by_v, np.eye(n)], -1)
+        changes = joined([rows_q, rows_v, np.zeros_like(touching.J)], -1)
+        da, df = self._held(touching, y, K, damping, changes)
+        if not damping and (N := repeated(touching.J)) is not None:
+            more = self._shared_changes(touching, N, K, q, a, f)
+            df[..., :n] += more
+            da[..., :n] += K @ (K.swapaxes(-1, -2) @ (touching.J.swapaxes(-1, -2) @ more))
+        by = tuple(back(da[..., k : k + n]) for k in (0, n, 2 * n))
+        parts = [tuple(back(y[..., k : k + n]) for y in touching.split(df)) for k in (0, n, 2 * n)]
+        return ContactDerivatives(*by, *parts)
+
+    def contact_impulse(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        *,
+        contacts: Contacts,
+        restitution: float = 0.0,
+        qd: Numbers | None = None,
+        damping: float = 0.0,
+    ) -> ContactImpulse:
+        """Speeds after an impact of contacts, and their impulses p: M (v+ - v) = J^T p and
+        J v+ = -restitution J v, in every direction that a contact holds. Contacts that repeat each
+        other share the smallest impulses; ``damping`` as in :meth:`contact_dynamics`."""
+        given, back = _in_float64(q, one_of("v", v, qd))
+        if not is_number(restitution) or not 0 <= restitution <= 1:
+            raise InputError(f"restitution = {restitution!r}; expected a number from 0 to 1.")
+        still = np.zeros(self.nv)
+        found = self._listed("contact_impulse", contacts, damping=damping)
+        touching = self._touching("contact_impulse", found, *given)
+        K = self._evaluate("free_motion", (given[0], still, still), None)[..., :-1]
+        before = np.asarray(given[1], dtype=float)
+        x = np.linalg.solve(K, before[..., None])
+        _, p = self._held(touching, x, K, damping, np.zeros_like(touching.drift))
+        p = (1 + restitution) * p
+        jump = K @ (K.swapaxes(-1, -2) @ (touching.J.swapaxes(-1, -2) @ p))
+        impulses = tuple(back(y[..., 0]) for y in touching.split(p))
+        return ContactImpulse(back(before + jump[..., 0]), impulses)
+
+    def contact_inverse_dynamics(
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        a: Numbers | None = None,
+        *,
+        contacts: Contacts,
+        mu: float | None = None,
+        passive: Iterable[str] | None = None,
+        qd: Numbers | None = None,
+        qdd: Numbers | None = None,
+        forces: Forces = None,
+        axes: str = "base",
+    ) -> ContactTorques:
+        """Joint forces and contact forces that give accelerations a, where some joints have no
+        motor: M a + C v + g = tau + J^T f with tau = 0 at the joints that ``passive`` names;
+        without it, at a free or planar base and at free joints.
+
+        Of all such forces f the smallest are taken. With ``mu``, or where a contact has its own,
+        forces of points stay within cones of friction: the part across the contact's normal is at
+        most mu times the part along it. (A foot that holds by its area is four points, at its
+        corners.) Where no forces do it, those that miss least are given, and ``residual`` is what
+        the passive joints lack: check it.
+        """
+        given, back = _in_float64(q, one_of("v", v, qd), one_of("a", a, qdd))
+        found = self._listed("contact_inverse_dynamics", contacts)
+        touching = self._touching("contact_inverse_dynamics", found, given[0], given[1])
+        needed = self._forced("inverse_dynamics", given, None, forces, axes)
+        idle = self._passive(passive)
+        Jt = touching.J.swapaxes(-1, -2)
+        f = within(Jt[..., idle, :], needed[..., idle], self._cones(touching, mu))
+        tau = needed - (Jt @ f[..., None])[..., 0]
+        residual = tau[..., idle]
+        tau[..., idle] = 0.0
+        parts = touching.split(f[..., None])
+        return ContactTorques(back(tau), tuple(back(y[..., 0]) for y in parts), back(residual))
+
+    # Their arguments
+
+    def _listed(self, method: str, contacts: Any, **numbers: Any) -> tuple[Contact, ...]:
+        """The contacts of a call, checked with its other numbers."""
+        if not isinstance(self.system, Tree):
+            raise InputError(
+                f"{method}: '{self.name}' has loops or wheels, and contacts as inputs are for open "
+                "robots; give appell.close its contacts as further loops."
+            )
+        for name, x in numbers.items():
+            if not is_number(x) or not 0 <= x < np.inf:
+                raise InputError(f"{method}: {name} = {x!r}; expected a number, zero or more.")
+        return listed(contacts)
+
+    def _passive(self, names: Iterable[str] | None) -> list[int]:
+        """Which joints have no motor."""
+        if names is None:
+            return list(self.model.passive)
+        known = {name: k for k, name in enumerate(self.joint_names)}
+        given = [names] if isinstance(names, str) else list(names)
+        for name in given:
+            if name not in known:
+                raise InputError(
+                    f"'{self.name}': passive names joint {name!r}; its joints are "
+                    f"{', '.join(known)}."
+                )
+        return sorted({known[name] for name in given})
+
+    def _cones(self, touching: Touching, mu: float | None) -> Cones:
+        """Of each contact, or of the force and then of the moment of a fixed one."""
+        if mu is not None:
+            check_friction("contact_inverse_dynamics: mu", mu)
+        normals, friction = [], []
+        for c in touching.contacts:
+            own = mu if c.mu is None else c.mu
+            if c.kind == "fixed" and own is not None:
+                raise InputError(
+                    f"contact of {c.frame}: a fixed contact has no cone of friction; give the "
+                    "corners of its area as points, appell.Frame(link, corner), or the mu of the "
+                    "other contacts as theirs."
+                )
+            for _ in range(ROWS[c.kind] // 3):
+                normals.append(c.normal)
+                friction.append(np.inf if own is None else own)
+        return Cones(np.array(normals).reshape(-1, 3), np.array(friction))
+
+
+def _in_float64(*arguments: Any) -> tuple[tuple[Any, ...], Any]:
+    """Arguments in float64, and what brings results back to their dtype."""
+    if kind_of(arguments) == "float64":
+        return arguments, lambda x: x
+    return tuple(np.asarray(x, dtype=float) for x in arguments), lambda x: x.astype(np.float32)
