@@ -30,6 +30,37 @@ def test_a_joint_is_stopped_by_friction_and_stays():
     assert len(set(run.q[~moving, 0].tolist())) == 1  # to the last bit
 
 
+@pytest.mark.parametrize(("way", "level"), [(1, 0.4), (-1, 0.2)])
+def test_friction_that_is_another_backwards_stops_it_later(way, level):
+    rubs = Friction(coulomb=0.4, coulomb_backwards=0.2)
+    run = track(ARM, LIMP, [0.0], v0=[way * 1.0], until=1.8, period=0.1, friction=rubs)
+    stop = INERTIA / level
+    moving = run.t < stop
+    np.testing.assert_allclose(run.v[moving, 0], way * (1 - 3 * level * run.t[moving]), atol=1e-12)
+    np.testing.assert_array_equal(run.v[~moving], 0.0)
+    np.testing.assert_allclose(run.q[~moving, 0], way * INERTIA / (2 * level), atol=1e-12)
+    own = ARM.with_friction(coulomb={"joint1": 0.4}, coulomb_backwards={"joint1": 0.2})
+    same = track(own, LIMP, [0.0], v0=[way * 1.0], until=1.8, period=0.1, friction=True)
+    np.testing.assert_allclose(same.q, run.q, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("push", [0.39, -0.19])
+def test_a_push_below_the_level_against_it_moves_nothing(push):
+    rubs = Friction(coulomb=0.4, coulomb_backwards=0.2)
+    pushed = {"external": lambda t, q, v: np.array([push])}
+    run = track(ARM, LIMP, [0.0], until=0.5, period=0.1, friction=rubs, **pushed)
+    np.testing.assert_array_equal(run.v, 0.0)
+    pushed = {"external": lambda t, q, v: np.array([-push])}
+    run = track(ARM, LIMP, [0.0], until=0.5, period=0.1, friction=rubs, **pushed)
+    assert bool(run.v[-1, 0]) == (abs(push) > 0.2)
+
+
+def test_stiction_with_unequal_levels_is_refused():
+    rubs = Friction(coulomb=0.4, coulomb_backwards=0.2, stiction=0.5)
+    with pytest.raises(appell.errors.InputError, match="stiction"):
+        track(ARM, LIMP, [0.0], until=0.5, period=0.1, friction=rubs)
+
+
 def test_viscous_friction_slows_exponentially():
     run = track(ARM, LIMP, [0.0], v0=[1.0], until=1.0, period=0.1, friction=Friction(viscous=0.2))
     np.testing.assert_allclose(run.v[:, 0], np.exp(-0.6 * run.t), atol=1e-11)

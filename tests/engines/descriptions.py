@@ -72,7 +72,8 @@ def mjcf(links: Links, hinges: Sequence[Hinge]) -> str:
             kind = "hinge" if h.joint.kind == "revolute" else "slide"
             SubElement(
                 body, "joint", name=h.name, type=kind, axis=_text(h.axis),
-                armature=repr(float(h.joint.reflected)),
+                armature=repr(float(h.joint.reflected)), stiffness=repr(float(h.joint.stiffness)),
+                springref=repr(float(h.joint.rest)),
             )  # fmt: skip
     return tostring(model, encoding="unicode")
 

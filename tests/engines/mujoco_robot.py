@@ -20,7 +20,7 @@ def answers(
         data, body = mujoco.MjData(robot), robot.body(link).id
         data.qpos, data.qvel = q, 0
         mujoco.mj_forward(robot, data)
-        g = data.qfrc_bias.copy()
+        g = data.qfrc_bias - data.qfrc_passive  # springs are passive forces
         data.qvel, data.qacc = v, a
         mujoco.mj_inverse(robot, data)
         torques = data.qfrc_inverse.copy()
@@ -35,9 +35,9 @@ def answers(
         return {
             "inverse_dynamics": torques,
             "forward_dynamics": data.qacc.copy(),
-            "bias": data.qfrc_bias.copy(),
+            "bias": data.qfrc_bias - data.qfrc_passive,
             "gravity": g,
-            "C v": data.qfrc_bias - g,
+            "C v": data.qfrc_bias - data.qfrc_passive - g,
             "mass_matrix": M,
             "kinetic_energy": data.energy[1],
             "potential_energy": data.energy[0],

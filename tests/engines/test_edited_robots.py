@@ -79,6 +79,7 @@ def test_trees_of_every_kind_of_joint_are_put_together_again_and_locked(seed):
     assert close(np.delete(g[0], gone_v, axis=1), g[1])
 
 
+@pytest.mark.filterwarnings("ignore:locked")  # beyond limits
 @pytest.mark.parametrize("base", ["fixed", "free"])
 @pytest.mark.parametrize("name", ["ur5", "talos_arm", "solo12"])
 def test_a_locked_robot_is_pinocchios_reduced_model(name, base):

@@ -96,3 +96,26 @@ def test_kernels_travel_by_pickle(robot, states):
     assert copy.deepcopy(kernel) is kernel  # which never changes
     again = pickle.loads(pickle.dumps(kernel))
     np.testing.assert_array_equal(again(*states), kernel(*states))
+
+
+def test_a_kernel_takes_the_names_that_methods_take():
+    robot = appell.load("two_link")
+    q, v, a = np.random.default_rng(0).normal(size=(3, 2))
+    kernel = robot.kernel("inverse_dynamics")
+    expected = robot.inverse_dynamics(q, v, a)
+    assert (kernel(q, qd=v, qdd=a) == expected).all()
+    assert (kernel(qdd=a, v=v, q=q) == expected).all()
+    with pytest.raises(appell.InputError, match="v is given twice"):
+        kernel(q, v, qd=v, a=a)
+    with pytest.raises(appell.InputError, match="qdd is unknown"):
+        robot.kernel("bias")(q, v, qdd=a)
+    with pytest.raises(appell.InputError, match="qd is unknown"):
+        robot.kernel("gravity")(q, qd=v)
+
+
+def test_a_request_is_found_again_whatever_its_names_are_in():
+    robot = appell.load("two_link")
+    first = robot.kernel("inverse_dynamics", wrt=["q"], forces=["link2"])
+    assert robot.kernel("inverse_dynamics", wrt=["q"], forces=["link2"]) is first
+    assert robot.kernel("inverse_dynamics", wrt=("q",), forces=("link2",)) is first
+    assert len(robot._requests) == 1

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from appell.compile.tape import Tape
 
 Shape = tuple[int, ...]
+_ALIASES = {"qd": "v", "qdd": "a"}  # other names of inputs, as robots' methods take them
 
 
 class Code:
@@ -152,6 +153,8 @@ class Kernel:
             return list(arguments)
         values = dict(zip(names, arguments, strict=False))
         for name, value in named.items():
+            if name not in self.inputs and _ALIASES.get(name) in self.inputs:
+                name = _ALIASES[name]
             if name not in self.inputs or name in values:
                 problem = "given twice" if name in values else "unknown"
                 raise InputError(f"{self.name}: {name} is {problem}; it takes {', '.join(names)}.")

@@ -73,7 +73,7 @@ def kernel_of(
         def tape() -> Tape:
             return _recorded(*job) if recorded is None else recorded
 
-        code, cached = _code(key, tape, dtype)
+        code, cached = _code(key, tape, dtype, f"compiling {doc or name}")
         kernel = Kernel(code, name, dtype, inputs, tape, defaults or {}, doc, origin)
         kernel.cached, kernel.seconds_to_compile = cached, perf_counter() - start
         return kernel
@@ -94,8 +94,8 @@ def _recorded(
         return tape
 
 
-def _code(key: str, tape: Callable[[], Tape], dtype: str) -> tuple[Code, bool]:
-    """The code, and whether it was there before."""
+def _code(key: str, tape: Callable[[], Tape], dtype: str, what: str) -> tuple[Code, bool]:
+    """The code, and whether it was there before; ``what`` is told where it takes long."""
     from appell.compile import cache
     from appell.compile.identity import is_current
     from appell.compile.kernel import Code, compile_tape
@@ -104,7 +104,13 @@ def _code(key: str, tape: Callable[[], Tape], dtype: str) -> tuple[Code, bool]:
     if code is not None:
         return code, True
     kept = cache.fetch(key)
-    header, binary = kept or compile_tape(tape(), dtype)
+    if kept:
+        header, binary = kept
+    else:
+        from appell.compile.progress import told
+
+        with told(what):
+            header, binary = compile_tape(tape(), dtype)
     if not kept and is_current():
         cache.store(key, header, binary)
     code = _IN_USE[key] = Code(header, binary)

@@ -16,7 +16,7 @@ scalar product of a joint's field with such a force.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from appell.equations.motion.kinematics import Pose, poses
 from appell.maths.scalar import Scalar
@@ -33,6 +33,7 @@ from appell.maths.vector import (
 from appell.model.model import BASE, Model
 
 Matrix = list[list[Scalar]]
+Sum = TypeVar("Sum", bound=Any)  # what can be added
 
 
 class Field(NamedTuple):
@@ -100,11 +101,11 @@ def coriolis_matrix(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> M
 
     C_jk is the sum over all mass points of (dr/dq_j) . d/dt (dr/dq_k).
     """
-    motion = _motion(model, q, v)
-    carried = _carried(model, motion.loads)
-    C = _zeros(model)
+    motion = motion_of(model, q, v)
+    loads = carried(model, motion.loads)
+    C = zeros(model)
     for i, path in enumerate(model.ancestors):
-        S, dS, load = motion.S[i], motion.dS[i], carried[i]
+        S, dS, load = motion.S[i], motion.dS[i], loads[i]
         column = load.inertia(dS) + load.turning(S.u)
         row, turned = load.inertia(S), load.turned(S)
         for k in path[:-1]:
@@ -123,8 +124,8 @@ def inverse_dynamics_derivatives(
     the other way. So the velocities behind change by dS_k = V x S_k and the
     accelerations by ddS_k, and the force on the joints before k is turned besides.
     """
-    motion = _motion(model, q, v)
-    carried = _carried(model, motion.loads)
+    motion = motion_of(model, q, v)
+    loads = carried(model, motion.loads)
     A = {BASE: Field(ZERO, -model.gravity)}
     V = {BASE: Field(ZERO, ZERO)}
     forces: list[Wrench] = []
@@ -138,13 +139,13 @@ def inverse_dynamics_derivatives(
     for i, body in model.inwards():
         if body.parent != BASE:
             forces[body.parent] = forces[body.parent] + forces[i]
-    dq, dv, da = _zeros(model), _zeros(model), _zeros(model)
+    dq, dv, da = zeros(model), zeros(model), zeros(model)
     ddS = [
         A[b.parent].moving(motion.S[i]) + V[b.parent].moving(motion.dS[i])
         for i, b in model.outwards()
     ]
     for i, path in enumerate(model.ancestors):
-        S, dS, load = motion.S[i], motion.dS[i], carried[i]
+        S, dS, load = motion.S[i], motion.dS[i], loads[i]
         row, turned = load.inertia(S), load.turned(S) * 2
         by_q = load.inertia(ddS[i]) + load.turning(dS.u * 2)
         by_v = load.inertia(dS * 2) + load.turning(S.u * 2)
@@ -156,21 +157,25 @@ def inverse_dynamics_derivatives(
             dq[i][k] = row @ ddS[k] + turned @ motion.dS[k].u
             dv[i][k] = row @ (motion.dS[k] * 2) + turned @ up.u
             da[i][k] = da[k][i] = row @ up
-        dq[i][i], dv[i][i] = by_q @ S, by_v @ S
-        da[i][i] = row @ S + model.bodies[i].joint.reflected
+        joint = model.bodies[i].joint
+        dq[i][i], dv[i][i] = by_q @ S + joint.stiffness, by_v @ S
+        da[i][i] = row @ S + joint.reflected
     return dq, dv, da
 
 
-class _Motion(NamedTuple):
+class Motion(NamedTuple):
+    """How the joints and the bodies move."""
+
     S: list[Field]  # each joint's field
     dS: list[Field]  # and its rate
     V: list[Field]  # each body's velocities
     loads: list[Load]
 
 
-def _motion(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> _Motion:
+def motion_of(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> Motion:
+    """The joints' fields, their rates, and the bodies' velocities and loads."""
     places = poses(model, q)
-    motion = _Motion([], [], [], [])
+    motion = Motion([], [], [], [])
     for i, body in model.outwards():
         before = motion.V[body.parent] if body.parent != BASE else Field(ZERO, ZERO)
         S = _field(model, i, places[i])
@@ -206,7 +211,8 @@ def _load(model: Model, i: int, place: Pose, V: Field) -> Load:
     return Load(body.mass, phi, psi, cross(V.u, phi) + V.m * body.mass, K)
 
 
-def _carried(model: Model, loads: Sequence[Load]) -> list[Load]:
+def carried(model: Model, loads: Sequence[Sum]) -> list[Sum]:
+    """Of each joint, the sum over all that it carries."""
     total = list(loads)
     for i, body in model.inwards():
         if body.parent != BASE:
@@ -214,5 +220,6 @@ def _carried(model: Model, loads: Sequence[Load]) -> list[Load]:
     return total
 
 
-def _zeros(model: Model) -> Matrix:
+def zeros(model: Model) -> Matrix:
+    """A matrix of the bodies' joints, to be filled."""
     return [[0] * len(model.bodies) for _ in model.bodies]

@@ -1,4 +1,4 @@
-"""Kinetic and potential energy, and the torque that friction takes."""
+"""Kinetic and potential energy, and what springs and friction in the joints take."""
 
 from __future__ import annotations
 
@@ -24,18 +24,37 @@ def kinetic_energy(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sc
 
 
 def potential_energy(model: Model, q: Sequence[Scalar]) -> Scalar:
-    """Of the masses in the field of gravity, in J, zero at the base's origin."""
+    """Of the masses in the field of gravity, in J, zero at the base's origin, and of the joints'
+    springs, zero at rest."""
     places = poses(model, q)
     U: Scalar = 0
     for i, body in model.outwards():
         R, s = places[i]
         U = U - model.gravity @ (s * body.mass + R @ body.moment)
+        if body.joint.stiffness != 0:
+            x = body.stretch(q[i])
+            U = U + 0.5 * body.joint.stiffness * x * x
     return U
 
 
-def friction(model: Model, v: Sequence[Scalar]) -> list[Scalar]:
-    """What the joints' friction takes: viscous * v + coulomb * sign(v)."""
+def springs(model: Model, q: Sequence[Scalar]) -> list[Scalar]:
+    """What the joints' springs take: stiffness * (position - rest), the slope of their energy."""
     return [
-        body.joint.viscous * v[i] + (body.joint.coulomb * sign(v[i]) if body.joint.coulomb else 0)
+        body.joint.stiffness * body.stretch(q[i]) if body.joint.stiffness != 0 else 0
         for i, body in model.outwards()
     ]
+
+
+def friction(model: Model, v: Sequence[Scalar]) -> list[Scalar]:
+    """What the joints' friction takes: viscous * v + coulomb * sign(v), with another level where v
+    is negative if the joint has one."""
+    taken: list[Scalar] = []
+    for i, body in model.outwards():
+        level, constant = body.joint.dry
+        force = body.joint.viscous * v[i]
+        if level != 0:
+            force = force + level * sign(v[i])
+        if constant != 0:
+            force = force + constant * (sign(v[i]) * sign(v[i]))
+        taken.append(force)
+    return taken

@@ -11,6 +11,7 @@ from appell.equations import (
     articulated_body,
     composite,
     composite_body,
+    coriolis_factors,
     energy,
     gibbs_lean,
     gibbs_tensor,
@@ -23,7 +24,7 @@ from appell.equations import (
 )
 from appell.equations import regressor as regressors
 from appell.equations.coordinates import Equation, in_joints, paths
-from appell.equations.linear import back_substitute, factorise, invert
+from appell.equations.linear import back_substitute, dot, factorise, invert
 from appell.equations.motion import frame_motion, kinematics, momentum
 from appell.equations.motion.operational import operational_inertia, operational_mobility
 from appell.equations.quantity import (
@@ -36,6 +37,8 @@ from appell.equations.quantity import (
     inverse_by,
     motion_by,
     of_bodies,
+    springs,
+    sprung,
     state,
 )
 from appell.equations.regressor import regressor
@@ -50,6 +53,8 @@ def _solving(equation: Equation, M: str, bias: str) -> Equation:
     def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> list[Scalar]:
         if model.mimics:
             return _solved_in_coordinates(model, q, v, tau, M, bias)
+        if model.springs:
+            tau = [t - s for t, s in zip(tau, springs(model, q), strict=True)]
         states = {"q": q, "v": v, "tau": tau}
         of_bodies = in_joints(equation, model, states)
         a: list[Scalar] = [0] * model.nv
@@ -86,6 +91,11 @@ def _jacobian_rate_of_compounds(
 def _momentum_rate_of_compounds(model: Model, states: Mapping[str, Any], dA: Any) -> Any:
     A = QUANTITIES["momentum_matrix"].formulations["bodies"](model, states["q"])
     return instant.in_speeds(model, states["v"], dA, A)
+
+
+def _accelerated(G: Scalar, forces: Any, v: Any, a: Any) -> Scalar:
+    """The Gibbs function, so that dG/da has the springs' forces, too."""
+    return G + dot(forces, a)
 
 
 def _felt(inertia: Equation) -> Equation:
@@ -130,17 +140,19 @@ def regressor_named(friction: bool, rotors: bool) -> str:
 
 _n, _nn = ("n",), ("n", "n")
 
-_INVERSE = of_bodies(
-    ("q", "v", "a"),
-    {"tau": _n},
-    regroup=("gibbs_lean",),
-    gibbs_lean=gibbs_lean.inverse_dynamics,
-    gibbs_tensor=gibbs_tensor.inverse_dynamics,
-    gibbs_vector=gibbs_vector.inverse_dynamics,
-    gibbs_vector_paul=gibbs_vector_paul.inverse_dynamics,
-    newton_euler=newton_euler.inverse_dynamics,
-    lagrange_euler=lagrange_euler.inverse_dynamics,
-    gibbs_tree=gibbs_tree.inverse_dynamics,
+_INVERSE = sprung(
+    of_bodies(
+        ("q", "v", "a"),
+        {"tau": _n},
+        regroup=("gibbs_lean",),
+        gibbs_lean=gibbs_lean.inverse_dynamics,
+        gibbs_tensor=gibbs_tensor.inverse_dynamics,
+        gibbs_vector=gibbs_vector.inverse_dynamics,
+        gibbs_vector_paul=gibbs_vector_paul.inverse_dynamics,
+        newton_euler=newton_euler.inverse_dynamics,
+        lagrange_euler=lagrange_euler.inverse_dynamics,
+        gibbs_tree=gibbs_tree.inverse_dynamics,
+    )
 )
 
 # Of formulations that give accelerations by their own M and bias.
@@ -213,18 +225,22 @@ QUANTITIES: dict[str, Quantity] = {
         meaning=_coriolis_of_compounds,
         composite=composite.coriolis_matrix,
         lagrange_euler=lagrange_euler.coriolis_matrix,
+        body=coriolis_factors.body,
+        momentum=coriolis_factors.momentum,
     ),
-    "gravity": of_bodies(
-        ("q",),
-        {"g": _n},
-        regroup=("gibbs_lean",),
-        gibbs_lean=gibbs_lean.gravity,
-        gibbs_tensor=gibbs_tensor.gravity,
-        lagrange_euler=lagrange_euler.gravity,
-        gibbs_tree=at_rest_by(gibbs_tree.inverse_dynamics),
-        gibbs_vector=at_rest_by(gibbs_vector.inverse_dynamics),
-        gibbs_vector_paul=at_rest_by(gibbs_vector_paul.inverse_dynamics),
-        newton_euler=at_rest_by(newton_euler.inverse_dynamics),
+    "gravity": sprung(
+        of_bodies(
+            ("q",),
+            {"g": _n},
+            regroup=("gibbs_lean",),
+            gibbs_lean=gibbs_lean.gravity,
+            gibbs_tensor=gibbs_tensor.gravity,
+            lagrange_euler=lagrange_euler.gravity,
+            gibbs_tree=at_rest_by(gibbs_tree.inverse_dynamics),
+            gibbs_vector=at_rest_by(gibbs_vector.inverse_dynamics),
+            gibbs_vector_paul=at_rest_by(gibbs_vector_paul.inverse_dynamics),
+            newton_euler=at_rest_by(newton_euler.inverse_dynamics),
+        )
     ),
     "bias": replace(
         _INVERSE,
@@ -233,12 +249,14 @@ QUANTITIES: dict[str, Quantity] = {
         formulations={name: bias_by(f) for name, f in _INVERSE.formulations.items()},
     ),
     "friction": of_bodies(("v",), {"f": _n}, joints=energy.friction),
+    "springs": of_bodies(("q",), {"f": _n}, joints=energy.springs),
     "kinetic_energy": of_bodies(
         ("q", "v"), {"T": ()}, regroup=("bodies",), bodies=energy.kinetic_energy
     ),
     "potential_energy": of_bodies(("q",), {"U": ()}, bodies=energy.potential_energy),
-    "gibbs_function": of_bodies(
-        ("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function
+    "gibbs_function": sprung(
+        of_bodies(("q", "v", "a"), {"G": ()}, gibbs_tensor=gibbs_tensor.gibbs_function),
+        _accelerated,
     ),
     "regressor": of_bodies(("q", "v", "a"), {"Y": ("n", "p")}, gibbs_tensor=regressor),
     **{

@@ -8,11 +8,11 @@ says.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from appell.equations import instant
+from appell.equations import energy, instant
 from appell.equations.coordinates import Axes, Equation, Meaning, in_coordinates, paths
 from appell.equations.linear import invert, solve
 from appell.maths.scalar import Scalar
@@ -62,6 +62,29 @@ def of_bodies(
         frame,
         frozenset(regroup),
     )
+
+
+# What the joints' springs take from the speeds, in the robot's coordinates.
+springs = in_coordinates(energy.springs, ("q",), (("n",),))
+
+
+def _added(forces: Any, taken: Any, *state: Any) -> list[Scalar]:
+    return [x + y for x, y in zip(forces, taken, strict=True)]
+
+
+def sprung(quantity: Quantity, adding: Callable[..., Any] = _added) -> Quantity:
+    """The quantity of a robot with springs: its forces and what the springs take, or what
+    ``adding`` makes of its result, the springs' forces and the rest of the state."""
+
+    def by(equation: Equation) -> Equation:
+        def with_springs(model: Model, q: Any, *others: Any) -> Any:
+            result = equation(model, q, *others)
+            return adding(result, springs(model, q), *others) if model.springs else result
+
+        return with_springs
+
+    changed = {name: by(equation) for name, equation in quantity.formulations.items()}
+    return replace(quantity, formulations=changed)
 
 
 def bias_by(inverse_dynamics: Equation) -> Equation:

@@ -24,7 +24,8 @@ def regressor(
     """Y, n x 10 links: per link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
 
     After them stand, a column a joint, the inertias of rotors felt there (of a robot without
-    rotors, only if ``rotors``) and, with ``friction``, viscous and then Coulomb friction.
+    rotors, only if ``rotors``) and, with ``friction``, viscous and then Coulomb friction, of a
+    robot where it is another backwards, forwards and then backwards.
     A column is the inverse dynamics of a robot of which only that parameter is one: the
     force and moment of equations 9 and 10 of Mata 2002, carried inwards from its body.
     """
@@ -44,7 +45,10 @@ def regressor(
                     force = R @ force
                     moment = R @ moment + cross(on.offset(q[j]), force)
     felt = [a] if model.rotors or rotors else []
-    felt += [v, [sign(x) for x in v]] if friction else []
+    if friction:
+        ways = [sign(x) for x in v]
+        backwards = [0.5 * (x - x * x) for x in ways]
+        felt += [v, [0.5 * (x + x * x) for x in ways], backwards] if model.lopsided else [v, ways]
     for x in felt:
         for i, row in enumerate(Y):
             row.extend(x[i] if j == i else 0 for j in model.driven)

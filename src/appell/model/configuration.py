@@ -19,6 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError, ModelError, quoted
+from appell.maths.exponential_map import (
+    adjoint,
+    jacobian,
+    motion_between,
+    moved_by,
+    turn_between,
+    turned_by,
+    unit_quaternion,
+)
 from appell.model.limits import limits
 from appell.model.model import Model
 from appell.model.spherical import SphericalModel
@@ -89,6 +98,37 @@ def difference(model: Model | SphericalModel, q1: Array, q2: Array) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
+def integrate_derivatives(model: Model | SphericalModel, dv: Array) -> tuple[Array, Array]:
+    """How ``integrate(model, q, dv)`` moves with displacements of q and changes of dv, (..., nv,
+    nv) each: exp(-A) and J(-A), with the adjoint A of dv (:mod:`appell.maths.exponential_map`)."""
+    by_q, by_dv = _unit_matrices(dv), _unit_matrices(dv)
+    for space, _, j in _spaces(model):
+        if space is not LINE:
+            A = -adjoint(dv[..., j])
+            by_dv[..., j, j] = jacobian(A, dv[..., j])
+            by_q[..., j, j] += A @ by_dv[..., j, j]
+    return by_q, by_dv
+
+
+def difference_derivatives(
+    model: Model | SphericalModel, q1: Array, q2: Array
+) -> tuple[Array, Array]:
+    """How ``difference(model, q1, q2)`` changes with displacements of q1 and of q2, (..., nv, nv)
+    each: -J(A)^-1 and J(-A)^-1, with the adjoint A of the difference."""
+    d = difference(model, q1, q2)
+    by_q1, by_q2 = -_unit_matrices(d), _unit_matrices(d)
+    for space, _, j in _spaces(model):
+        if space is not LINE:
+            A = adjoint(d[..., j])
+            by_q1[..., j, j] = -np.linalg.inv(jacobian(A, d[..., j]))
+            by_q2[..., j, j] = np.linalg.inv(jacobian(-A, d[..., j]))
+    return by_q1, by_q2
+
+
+def _unit_matrices(x: Array) -> Array:
+    return np.zeros((*x.shape, x.shape[-1])) + np.eye(x.shape[-1])
+
+
 def quaternions(model: Model) -> tuple[int, ...]:
     """Where in q each quaternion begins."""
     return tuple(i.stop - 4 for space, i, _ in _spaces(model) if space is not LINE)
@@ -99,7 +139,7 @@ def with_unit_quaternions(q: Array, starts: Sequence[int]) -> Array:
     if starts:
         q = q.copy()
     for k in starts:
-        q[..., k : k + 4] = _unit(q[..., k : k + 4])
+        q[..., k : k + 4] = unit_quaternion(q[..., k : k + 4])
     return q
 
 
@@ -152,107 +192,37 @@ LINE = Space(
 )
 
 
-# In space: the exponential map of rigid motions, with velocities in the body's axes
-
-
-def _turned_by(p: Array, w: Array) -> Array:
-    """The quaternion p after a turn w, a rotation vector in the turning axes."""
-    angle = _length(w)
-    half = np.where(angle > 0, np.sin(angle / 2) / angle, 0.5)
-    step = np.concatenate([half * w, np.cos(angle / 2)], axis=-1)
-    return _unit(_product(_unit(p), step))
-
-
-def _turn(p1: Array, p2: Array) -> Array:
-    """The shorter turn from one quaternion to another."""
-    step = _product(_unit(p1) * _BACK.astype(p1.dtype), _unit(p2))
-    step = np.where(step[..., 3:] < 0, -step, step)
-    sine, cosine = _length(step[..., :3]), step[..., 3:]
-    angle = 2 * np.arctan2(sine, cosine)
-    return np.where(sine > 0, angle / sine, 2) * step[..., :3]
-
-
-def _moved(q: Array, d: Array) -> Array:
-    turn, v, w = _unit(q[..., 3:]), d[..., :3], d[..., 3:]
-    angle = _length(w)
-    half = np.where(angle > 0, np.sin(angle / 2) / angle, 0.5)
-    bend = np.where(angle > _SMALL, (angle - np.sin(angle)) / angle**3, 1 / 6)
-    across = _cross(w, v)
-    way = v + 2 * half * half * across + bend * _cross(w, across)
-    return np.concatenate([q[..., :3] + _turned(turn, way), _turned_by(turn, w)], axis=-1)
-
-
-def _twist(q1: Array, q2: Array) -> Array:
-    back = _unit(q1[..., 3:]) * _BACK.astype(q1.dtype)
-    w, r = _turn(q1[..., 3:], q2[..., 3:]), _turned(back, q2[..., :3] - q1[..., :3])
-    angle = _length(w)
-    half = angle / 2
-    bend = np.where(angle > _SMALL, (1 - half / np.tan(half)) / angle**2, 1 / 12)
-    across = _cross(w, r)
-    return np.concatenate([r - across / 2 + bend * _cross(w, across), w], axis=-1)
+# In space
 
 
 def _any_turn(q: Array, rng: np.random.Generator) -> Array:
-    return _unit(rng.normal(size=(*q.shape[:-1], 4)))
+    return unit_quaternion(rng.normal(size=(*q.shape[:-1], 4)))
 
 
 def _anywhere(q: Array, rng: np.random.Generator) -> Array:
     return np.concatenate([q[..., :3], _any_turn(q, rng)], axis=-1)
 
 
-def _unit(quaternion: Array) -> Array:
-    """Scaled by a power of two first, which is exact, so that no square overflows."""
-    largest = np.abs(quaternion).max(axis=-1, keepdims=True)
-    scaled = np.ldexp(quaternion, -np.frexp(largest)[1])
-    return scaled / _length(scaled)
-
-
 def _unit_pose(q: Array) -> Array:
-    return np.concatenate([q[..., :3], _unit(q[..., 3:])], axis=-1)
+    return np.concatenate([q[..., :3], unit_quaternion(q[..., 3:])], axis=-1)
 
-
-def _product(p: Array, q: Array) -> Array:
-    """The turn q, then p."""
-    vector = p[..., 3:] * q[..., :3] + q[..., 3:] * p[..., :3] + _cross(p[..., :3], q[..., :3])
-    scalar = p[..., 3:] * q[..., 3:] - (p[..., :3] * q[..., :3]).sum(axis=-1, keepdims=True)
-    return np.concatenate([vector, scalar], axis=-1)
-
-
-def _turned(quaternion: Array, r: Array) -> Array:
-    u = quaternion[..., :3]
-    across = _cross(u, r)
-    return r + 2 * (quaternion[..., 3:] * across + _cross(u, across))
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """As np.cross, which takes three times as long for a single pair."""
-    return (a * b[..., _NEXT] - a[..., _NEXT] * b)[..., _NEXT]
-
-
-def _length(x: Array) -> Array:
-    return np.sqrt((x * x).sum(axis=-1, keepdims=True))
-
-
-_NEXT = np.array([1, 2, 0])
-_SMALL = 1e-4  # rad: below it the square of an angle is nothing beside one
-_BACK = np.array([-1.0, -1.0, -1.0, 1.0])  # a unit quaternion's inverse
 
 POSE = Space(
     nq=7,
     nv=6,
     neutral=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
     normalise=_unit_pose,
-    integrate=_moved,
-    difference=_twist,
+    integrate=moved_by,
+    difference=motion_between,
     random=_anywhere,
 )
 BALL = Space(
     nq=4,
     nv=3,
     neutral=(0.0, 0.0, 0.0, 1.0),
-    normalise=_unit,
-    integrate=_turned_by,
-    difference=_turn,
+    normalise=unit_quaternion,
+    integrate=turned_by,
+    difference=turn_between,
     random=_any_turn,
 )
 
@@ -302,6 +272,22 @@ class Configurations:
         """The displacement (..., nv) that leads from q1 to q2: ``integrate(q1, difference(q1,
         q2))`` is q2, up to a quaternion's sign. A free base turns the shorter way."""
         return difference(self.model, *arrays("difference", q1=(q1, self.nq), q2=(q2, self.nq)))
+
+    def integrate_derivatives(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> tuple[Array, Array]:
+        """How ``integrate(q, dv)`` moves with small displacements of q, and with small changes of
+        dv, each (..., nv, nv): displacements of the result, in its own axes, as all derivatives by
+        q are. Pinocchio's dIntegrate."""
+        q, dv = arrays("integrate_derivatives", q=(q, self.nq), dv=(dv, self.nv))
+        shape = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
+        found = integrate_derivatives(self.model, np.broadcast_to(dv, (*shape, self.nv)))
+        return found[0].astype(dv.dtype, copy=False), found[1].astype(dv.dtype, copy=False)
+
+    def difference_derivatives(self, q1: npt.ArrayLike, q2: npt.ArrayLike) -> tuple[Array, Array]:
+        """How ``difference(q1, q2)`` changes with small displacements of q1, and of q2, each
+        (..., nv, nv). Pinocchio's dDifference."""
+        q1, q2 = arrays("difference_derivatives", q1=(q1, self.nq), q2=(q2, self.nq))
+        found = difference_derivatives(self.model, q1, q2)
+        return found[0].astype(q1.dtype, copy=False), found[1].astype(q1.dtype, copy=False)
 
     def interpolate(self, q1: npt.ArrayLike, q2: npt.ArrayLike, s: npt.ArrayLike) -> Array:
         """Coordinates (..., nq) on the way from q1, where s (...) is 0, to q2, where it is 1, at

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
+from warnings import warn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from appell.model.axes import as_array
 from appell.model.build import Base, assemble
 from appell.model.hinges import CompoundJoint, Hinge, Mimic, single_joints
 from appell.model.inertia import NOTHING, Inertia
+from appell.model.limits import limits
 from appell.model.model import BASE, CYCLE, FREE, Body, Frame, Joint, Model
 from appell.model.parameters import link_inertia
 from appell.model.place import WORLD, Pose, frame_on, pose_of
@@ -93,6 +95,7 @@ def locked(model: Model, positions: Mapping[str, Any]) -> Model:
     for name in positions:
         if name not in known:
             raise InputError(_unknown(model, whole, str(name), known))
+    _warn_beyond(model, positions)
     hinges = [_held(h, positions) for h in whole.hinges]
     if whole.base == "free" and "free" in positions:
         R, s = _pose_at("free", positions["free"], 7)
@@ -144,28 +147,79 @@ def with_frame(model: Model, name: str, link: str, pose: Pose = None) -> Model:
 
 def with_armature(model: Model, armature: Mapping[str, Any]) -> Model:
     """The model with other inertias felt at its joints."""
-    driven = {body.joint.name for body in model.driven.values()}
-    changed = {}
-    if not isinstance(armature, Mapping):
-        raise InputError(
-            f"with_armature({armature!r}): expected inertias by joint, {{joint: kg m^2}}."
-        )
-    for name, value in armature.items():
+    felt = _by_joint(model, "with_armature", "inertias", "kg m^2", armature)
+    return _with_joints(model, {x: {"rotor": value, "gear": 1} for x, value in felt.items()})
+
+
+def with_springs(model: Model, springs: Mapping[str, Any]) -> Model:
+    """The model with other springs in its joints, by their stiffness, or stiffness and rest."""
+    if isinstance(springs, Mapping):  # a stiffness alone is that of a spring at rest at zero
+        springs = {x: s if np.ndim(s) else (s, 0.0) for x, s in springs.items()}
+        for name, pair in springs.items():
+            if np.shape(pair) != (2,):
+                raise InputError(
+                    f"joint '{name}': spring {quoted(pair)}; expected its stiffness, or "
+                    "(stiffness, rest position)."
+                )
+        stiffness, rest = ({x: pair[k] for x, pair in springs.items()} for k in (0, 1))
+    else:
+        stiffness, rest = springs, {}
+    levels = _by_joint(model, "with_springs", "springs", "N m/rad", stiffness)
+    places = _by_joint(model, "with_springs", "springs", "N m/rad", rest)
+    return _with_joints(model, {x: {"stiffness": k, "rest": places[x]} for x, k in levels.items()})
+
+
+def with_friction(model: Model, viscous: Any, coulomb: Any, coulomb_backwards: Any) -> Model:
+    """The model with other friction in its joints."""
+    changed: dict[str, dict[str, Any]] = {}
+    told = {"viscous": viscous, "coulomb": coulomb, "coulomb_backwards": coulomb_backwards}
+    for what, given in told.items():
+        for name, level in _by_joint(model, "with_friction", what, "level", given).items():
+            both = {"coulomb_backwards": None} if what == "coulomb" else {}
+            changed.setdefault(name, {}).update(both | {what: level})
+    return _with_joints(model, changed)
+
+
+def _by_joint(model: Model, method: str, what: str, unit: str, given: Any) -> dict[str, float]:
+    """Numbers by the joint that has them, of those that can have drives."""
+    driven = [body.joint.name for body in model.driven.values()]
+    if not isinstance(given, Mapping):
+        raise InputError(f"{method}({quoted(given)}): expected {what} by joint, {{joint: {unit}}}.")
+    for name in given:
         if name not in driven:
             near = nearest(str(name), driven)
             hint = f" Did you mean '{near}'?" if near else ""
             raise InputError(
-                f"'{model.name}' has no joint '{name}' that can have a rotor; there are "
-                f"{', '.join(sorted(driven))}.{hint}"
+                f"'{model.name}' has no joint '{name}' that can have a rotor, a spring or friction;"
+                f" there are {', '.join(sorted(driven))}.{hint}"
             )
-        changed[name] = _number(name, value)
-    bodies = tuple(replace(b, joint=_geared(b.joint, changed)) for b in model.bodies)
-    joints = tuple(_geared(joint, changed) for joint in model.joints)
-    return replace(model, bodies=bodies, joints=joints)
+    return {name: _number(name, value) for name, value in given.items()}
 
 
-def _geared(joint: Joint, armature: Mapping[str, float]) -> Joint:
-    return replace(joint, rotor=armature[joint.name], gear=1) if joint.name in armature else joint
+def _with_joints(model: Model, changes: Mapping[str, Mapping[str, Any]]) -> Model:
+    """The model with these fields of its joints, by the joints' names."""
+
+    def changed(joint: Joint) -> Joint:
+        return replace(joint, **changes.get(joint.name, {}))
+
+    bodies = tuple(replace(b, joint=changed(b.joint)) for b in model.bodies)
+    return replace(model, bodies=bodies, joints=tuple(map(changed, model.joints)))
+
+
+def _warn_beyond(model: Model, positions: Mapping[str, Any]) -> None:
+    """Warn of joints that are locked beyond their limits, or hold others there that mimic them."""
+    leaders = {
+        model.place(k): joint.name
+        for k, joint in enumerate(model.joints)
+        if model.is_coordinate[k] and joint.name in positions
+    }
+    for limit in limits(model):
+        leader = leaders.get(limit.coordinate)
+        if leader is None:
+            continue
+        q = _number(leader, positions[leader])
+        if limit.side * (q - limit.value) < -1e-9 * max(1.0, abs(limit.value)):
+            warn(f"locked: '{leader}' at {q:g} is beyond {limit}.", stacklevel=4)
 
 
 # Parts of a description

@@ -52,8 +52,10 @@ HELICAL = "helical"  # a screw of the pitch that its joint has
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v). The ``kind`` is a
-    name in KINDS, or "helical", with its ``pitch`` in m/rad; ``screw`` is what it stands for."""
+    """A joint's drive and limits. Friction is viscous * v + coulomb * sign(v), with the size
+    ``coulomb_backwards``, if given, while v < 0. A spring takes stiffness * (position - rest). The
+    ``kind`` is a name in KINDS, or "helical", with its ``pitch`` in m/rad; ``screw`` is what it
+    stands for."""
 
     name: str
     kind: str = "revolute"
@@ -66,6 +68,9 @@ class Joint:
     rotor: Scalar = 0
     gear: Scalar = 1
     pitch: Scalar = 0
+    coulomb_backwards: Scalar | None = None
+    stiffness: Scalar = 0
+    rest: Scalar = 0
     screw: Screw = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,11 +84,26 @@ class Joint:
                 "helical joint has a pitch, and no other has."
             )
         object.__setattr__(self, "screw", known[self.kind])
-        for what in ("viscous", "coulomb", "rotor", "speed", "effort"):
-            if not getattr(self, what) >= 0:
-                raise ModelError(
-                    f"joint '{self.name}': {what} = {getattr(self, what)}; expected zero or more."
-                )
+        levels = (
+            "viscous",
+            "coulomb",
+            "coulomb_backwards",
+            "stiffness",
+            "rotor",
+            "speed",
+            "effort",
+        )
+        for what in levels:
+            level = getattr(self, what)
+            if level is not None and not level >= 0:
+                raise ModelError(f"joint '{self.name}': {what} = {level}; expected zero or more.")
+        if self.coulomb_backwards == self.coulomb:
+            object.__setattr__(self, "coulomb_backwards", None)
+        if not -inf < self.rest < inf or not self.stiffness < inf:
+            raise ModelError(
+                f"joint '{self.name}': stiffness = {self.stiffness}, rest = {self.rest}; expected "
+                "finite numbers."
+            )
         if self.gear == 0:
             raise ModelError(f"joint '{self.name}': gear = 0; expected the ratio of the gear.")
         if not self.lower <= self.upper:
@@ -96,6 +116,19 @@ class Joint:
     def reflected(self) -> Scalar:
         """The rotor's inertia felt at the joint: gear ratio squared times its own."""
         return self.gear * self.gear * self.rotor
+
+    @property
+    def dry(self) -> tuple[Scalar, Scalar]:
+        """Coulomb friction as one level in both directions and a constant force besides: half the
+        sum and half the difference of its sizes forwards and backwards."""
+        if self.coulomb_backwards is None:
+            return self.coulomb, 0
+        return (self.coulomb + self.backwards) / 2, (self.coulomb - self.backwards) / 2
+
+    @property
+    def backwards(self) -> Scalar:
+        """Coulomb friction while the speed is negative."""
+        return self.coulomb if self.coulomb_backwards is None else self.coulomb_backwards
 
 
 @dataclass(frozen=True)
@@ -135,6 +168,10 @@ class Body:
     def offset(self, q: Scalar) -> Vector:
         """From the parent's origin to this body's, in the parent's axes."""
         return self.s0 + self.R0 @ (Z * (self.sigma * q)) if self.sigma else self.s0
+
+    def stretch(self, q: Scalar) -> Scalar:
+        """How far the joint's spring is from rest; q counts as the equations of bodies do."""
+        return q - (self.joint.rest + self.shift - self.zero)
 
     @property
     def mass(self) -> Scalar:
@@ -194,6 +231,9 @@ class Placed(Protocol):
     """What knows its place on a model: see :class:`appell.model.place.Place`."""
 
     def on(self, model: Model) -> Frame: ...
+
+
+FrameName = str | Placed  # a frame as users give it: a link's name, or a place on one
 
 
 @dataclass(frozen=True)
@@ -278,11 +318,22 @@ class Model:
         """Whether a joint's rotor has inertia."""
         return any(b.joint.rotor != 0 for b in self.bodies)
 
+    @property
+    def springs(self) -> bool:
+        """Whether a joint has a spring."""
+        return any(b.joint.stiffness != 0 for b in self.bodies)
+
+    @property
+    def lopsided(self) -> bool:
+        """Whether the Coulomb friction of a joint is another backwards than forwards."""
+        return any(b.joint.coulomb_backwards is not None for b in self.bodies)
+
     @cached_property
     def body_by_body(self) -> bool:
-        """Whether the i-th coordinate is the position of the i-th body's joint."""
+        """Whether the i-th coordinate is the position of the i-th body's joint, and the bodies are
+        all that there is."""
         plain = all(b.coordinate == i and b.shift == 0 for i, b in enumerate(self.bodies))
-        return plain and not self.mimics and not self.compounds
+        return plain and not self.mimics and not self.compounds and not self.springs
 
     @cached_property
     def in_bodies(self) -> Model:
@@ -293,10 +344,15 @@ class Model:
         """Bodies from the base to the tips, for equations of bodies."""
         if not (self.spread_out or self.body_by_body):
             raise InputError(
-                f"'{self.name}': the coordinates are not the positions of the bodies' joints one "
-                "by one (a free base, or joints that are turned, mimic or stand in another order), "
-                "so an equation of bodies would take one for another; ask "
-                "robot.equation(quantity, formulation), which takes the robot's coordinates."
+                f"'{self.name}': "
+                + (
+                    "an equation of bodies leaves out the joints' springs; "
+                    if self.springs
+                    else "the coordinates are not the positions of the bodies' joints one by one "
+                    "(a free base, or joints that are turned, mimic or stand in another order), so "
+                    "an equation of bodies would take one for another; "
+                )
+                + "ask robot.equation(quantity, formulation), which takes the robot's coordinates."
             )
         return iter(enumerate(self.bodies))
 
@@ -317,7 +373,7 @@ class Model:
             paths.append((*(paths[body.parent] if body.parent != BASE else ()), i))
         return tuple(paths)
 
-    def frame(self, name: str | Placed | None, asked: str = "frame") -> Frame:
+    def frame(self, name: FrameName | None, asked: str = "frame") -> Frame:
         """A frame by name, or a place on a link; without one, the tip of a robot that has only one.
         ``asked`` is what the user calls it."""
         if isinstance(name, Placed):

@@ -6,9 +6,12 @@ from math import isinf
 from typing import Any
 
 from appell.errors import shorten
-from appell.model.model import BASE, Body, Compound, Model
+from appell.model.model import BASE, Body, Compound, Joint, Model
 
-_HEAD = ("q", "joint", "kind", "limits", "speed", "effort", "from", "link", "kg", "fixed to it")
+_HEAD = (
+    "q", "joint", "kind", "limits", "speed", "effort", "spring", "friction", "from", "link", "kg",
+    "fixed to it",
+)  # fmt: skip
 
 
 def model_table(model: Model) -> str:
@@ -48,7 +51,7 @@ def _row(
         start = compound.speed + sum(c.speed < compound.speed for c in model.compounds)
         places = f"{start}-{start + compound.size}"
         kind = "free" if compound.free else "spherical"
-        return (False, compound.speed), (places, compound.name, kind, "", "", "", *link)
+        return (False, compound.speed), (places, compound.name, kind, *[""] * 5, *link)
     joint, leader = body.joint, model.joints[body.coordinate]
     unit = "rad" if joint.screw.angle else "m"
     kind = f"helical {float(joint.pitch):g} m/rad" if joint.kind == "helical" else joint.kind
@@ -61,8 +64,26 @@ def _row(
     place = str(model.place(body.coordinate))
     if follows:
         place, kind = "", f"{kind}, {float(body.ratio):g} {leader.name} + {float(body.zero):g}"
-    cells = (place, joint.name, kind, limits, speed, effort, *link)
+    drive = (speed, effort, _spring(joint, unit), _friction(joint))
+    cells = (place, joint.name, kind, limits, *drive, *link)
     return (follows, body.coordinate), cells
+
+
+def _spring(joint: Joint, unit: str) -> str:
+    if joint.stiffness == 0:
+        return ""
+    stiff = "N m/rad" if joint.screw.angle else "N/m"
+    return f"{float(joint.stiffness):.4g} {stiff} at {float(joint.rest):.4g} {unit}"
+
+
+def _friction(joint: Joint) -> str:
+    """Viscous and Coulomb friction, as of v and of sign v."""
+    parts = [f"{float(joint.viscous):.4g} v"] if joint.viscous != 0 else []
+    if joint.coulomb_backwards is not None:
+        parts.append(f"({float(joint.coulomb):.4g}, -{float(joint.backwards):.4g}) sign v")
+    elif joint.coulomb != 0:
+        parts.append(f"{float(joint.coulomb):.4g} sign v")
+    return " + ".join(parts)
 
 
 def _bounded(x: Any, unit: str) -> str:

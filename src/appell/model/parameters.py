@@ -29,13 +29,15 @@ SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 def inertial_parameters(model: Model, *, friction: bool = False, rotors: bool = False) -> Array:
     """m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz of each body about its link frame's origin; then, a
     joint each, the rotors' inertias felt there (of a robot without rotors, only if ``rotors``);
-    with ``friction`` the viscous and then the Coulomb coefficients."""
+    with ``friction`` the viscous and then the Coulomb coefficients, and then, where these are
+    others backwards, those."""
     numbers = [x for body in model.links.values() for x in link_inertia(model, body).parameters]
     joints = [body.joint for body in model.driven.values()]
     if _reflected(model, rotors):
         numbers += [joint.reflected for joint in joints]
     if friction:
         numbers += [*(joint.viscous for joint in joints), *(joint.coulomb for joint in joints)]
+        numbers += [joint.backwards for joint in joints] if model.lopsided else []
     return np.array(numbers, dtype=float)
 
 
@@ -48,7 +50,7 @@ def parameter_names(
     number = dict(links)  # of a joint, that of the link it carries
     joints = [(b.joint.name, number[b.name]) for b in model.driven.values()]
     kinds = {"rotor": "Ia"} if _reflected(model, rotors) else {}
-    kinds |= {"viscous": "fv", "coulomb": "fc"} if friction else {}
+    kinds |= {x: short_name for x, short_name in _RUBBING.items() if x in _rubbing(model, friction)}
     return (
         *((x + k if short else f"{name}.{x}") for name, k in links for x in SYMBOLS),
         *(
@@ -76,7 +78,7 @@ def with_parameters(
     links = [body.name for body in model.links.values()]
     inertias = dict(zip(links, numbers[:count].reshape(-1, 10).tolist(), strict=True))
     drives = numbers[count:].reshape(-1, len(model.driven)).T.tolist()
-    kinds = [*_reflected(model, rotors), *(("viscous", "coulomb") if friction else ())]
+    kinds = [*_reflected(model, rotors), *_rubbing(model, friction)]
     changed = {
         body.joint.name: _drive(body.joint, dict(zip(kinds, row, strict=True)))
         for body, row in zip(model.driven.values(), drives, strict=True)
@@ -93,6 +95,14 @@ def with_parameters(
 
 def _reflected(model: Model, rotors: bool) -> tuple[str, ...]:
     return ("rotor",) if (model.rotors or rotors) else ()
+
+
+_RUBBING = {"viscous": "fv", "coulomb": "fc", "coulomb_backwards": "fb"}
+
+
+def _rubbing(model: Model, friction: bool) -> tuple[str, ...]:
+    """The coefficients of friction that a joint has."""
+    return tuple(_RUBBING)[: 2 + model.lopsided] if friction else ()
 
 
 def _from_ten(model: Model, body: Body, numbers: Sequence[float]) -> Inertia:

@@ -29,6 +29,10 @@ KINDS = (
     "planar", "spherical", "free",
 )  # fmt: skip
 _COMPOUND: dict[str, Literal["spherical", "free"]] = {"spherical": "spherical", "free": "free"}
+_PLAIN = {  # a drive that is none
+    "speed": inf, "effort": inf, "viscous": 0, "coulomb": 0, "gear": 1, "rotor": 0, "stiffness": 0,
+    "rest": 0,
+}  # fmt: skip
 _AXES = {"x": X, "y": Y, "z": Z}
 
 
@@ -104,6 +108,9 @@ class Builder:
         armature: Any = 0.0,
         rotor: Any = 0.0,
         gear: Any = 1.0,
+        coulomb_backwards: Any = None,
+        stiffness: Any = 0.0,
+        rest: Any = 0.0,
         pitch: float = 0.0,
         mimic: str | tuple[str, float] | tuple[str, float, float] | None = None,
     ) -> Builder:
@@ -118,11 +125,12 @@ class Builder:
 
         ``axis`` is "x", "y", "z" or "-z", or three numbers in the joint's frame; z without one.
         ``limits`` are (lower, upper), ``speed`` and ``effort`` the largest that it may have;
-        friction is viscous v + coulomb sign(v); ``armature`` is inertia felt at the joint, or
-        ``rotor`` a motor's, before a ``gear``. A joint in series takes a number for all of its
-        joints or a list, and a list of limits. ``mimic`` is another joint, or that with a ratio, or
-        with a ratio and an offset, that it follows. :func:`~appell.model.place.pose_of` lists the
-        ways to write a pose.
+        friction is viscous v + coulomb sign(v), with ``coulomb_backwards``, if given, where v < 0;
+        a spring of a ``stiffness`` pulls to the position ``rest``; ``armature`` is inertia felt at
+        the joint, or ``rotor`` a motor's, before a ``gear``. A joint in series takes a number for
+        all of its joints or a list, and a list of limits. ``mimic`` is another joint, or that with
+        a ratio, or with a ratio and an offset, that it follows.
+        :func:`~appell.model.place.pose_of` lists the ways to write a pose.
         """
         what = f"joint '{name}'"
         for word, given in (("its name", name), ("parent", parent), ("child", child)):
@@ -139,15 +147,16 @@ class Builder:
         R, s = pose_of(what, pose)
         drive = {
             "speed": speed, "effort": effort, "viscous": viscous, "coulomb": coulomb, "gear": gear,
-            "rotor": _felt(what, armature, rotor, gear),
+            "rotor": _felt(what, armature, rotor, gear), "stiffness": stiffness, "rest": rest,
         }  # fmt: skip
+        if coulomb_backwards is not None:
+            drive["coulomb_backwards"] = coulomb_backwards
         if kind == "fixed":
             hinges = [Hinge(name, parent, child, None, R, s)]
         elif kind in _COMPOUND:
-            plain = {"speed": inf, "effort": inf, "viscous": 0, "coulomb": 0, "gear": 1, "rotor": 0}
-            if drive != plain or limits is not None or mimic is not None or axis is not None:
+            if drive != _PLAIN or limits is not None or mimic is not None or axis is not None:
                 raise ModelError(
-                    f"{what} is {kind}: it takes neither axis, limits, friction, rotors nor mimic; "
+                    f"{what} is {kind}: it takes neither axis, limits, drive, spring nor mimic; "
                     "leave them out, or build it of single joints."
                 )
             hinges = [Hinge(name, parent, child, CompoundJoint(name, _COMPOUND[kind]), R, s)]

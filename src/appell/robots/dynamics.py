@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from appell.robots.selfcheck import Check
 
-Forces = Mapping[str, Numbers] | None  # wrenches by frame
+Forces = Mapping[Any, Numbers] | None  # wrenches by frame, a FrameName
 AXES = ("base", "mixed", "local")  # of wrenches and motions; the first two are the same
 
 
@@ -104,13 +104,22 @@ class Dynamics(FramesAndMomentum, ABC):
         return self._evaluate("inverse_mass_matrix", (q,), out)
 
     def coriolis_matrix(
-        self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
+        self,
+        q: Numbers,
+        v: Numbers | None = None,
+        *,
+        qd: Numbers | None = None,
+        formulation: str | None = None,
+        out: Any = None,
     ) -> Array:
-        """C, (..., nv, nv), by Christoffel's symbols: dM/dt - 2C is skew-symmetric."""
-        return self._evaluate("coriolis_matrix", (q, one_of("v", v, qd)), out)
+        """C, (..., nv, nv), by Christoffel's symbols: dM/dt - 2C is skew-symmetric. Other
+        ``formulation``s give other matrices with the same C v: "body", of which this holds too, and
+        "momentum", of which it does not: see :mod:`appell.equations.coriolis_factors`."""
+        options = () if formulation is None else (None, "base", None, (), formulation)
+        return self._evaluate("coriolis_matrix", (q, one_of("v", v, qd)), out, options)
 
     def gravity(self, q: Numbers, *, out: Any = None) -> Array:
-        """g, (..., nv): what holds the robot still."""
+        """g, (..., nv): what holds the robot still, against gravity and springs in the joints."""
         return self._evaluate("gravity", (q,), out)
 
     def bias(
@@ -144,7 +153,8 @@ class Dynamics(FramesAndMomentum, ABC):
         out: Any = None,
     ) -> Array:
         """Y, (..., nv, p), with tau = Y @ robot.parameters; columns for ``friction`` and
-        ``rotors`` as in ``parameters_of``."""
+        ``rotors`` as in ``parameters_of``. Springs of joints are no parameters: where there are
+        any, tau = Y @ robot.parameters + robot.springs(q)."""
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._evaluate(self._regressor(friction, rotors), arguments, out)
 
@@ -155,7 +165,7 @@ class Dynamics(FramesAndMomentum, ABC):
         return self._evaluate("kinetic_energy", (q, one_of("v", v, qd)), out)
 
     def potential_energy(self, q: Numbers, *, out: Any = None) -> Array:
-        """U, (...), in J, zero with all mass at the base's origin."""
+        """U, (...), in J, zero with all mass at the base's origin and all springs at rest."""
         return self._evaluate("potential_energy", (q,), out)
 
     def gibbs_function(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.errors import InputError
+from appell.model.model import FrameName
 from appell.robots.kernels import Kernels
 
 Array = npt.NDArray[np.floating[Any]]
@@ -22,9 +23,9 @@ class FramesAndMomentum(Kernels):
     def forward_kinematics(
         self,
         q: Numbers,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         *,
-        relative_to: str | None = None,
+        relative_to: FrameName | None = None,
         out: Any = None,
     ) -> Array:
         """The pose of a link, (..., 4, 4), in the base, or in the frame ``relative_to``; the tip's
@@ -38,10 +39,10 @@ class FramesAndMomentum(Kernels):
     def jacobian(
         self,
         q: Numbers,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         *,
         axes: str = "base",
-        relative_to: str | None = None,
+        relative_to: FrameName | None = None,
         out: Any = None,
     ) -> Array:
         """J, (..., 6, nv), with velocity = J v: that of the frame's origin, then its angular
@@ -56,11 +57,11 @@ class FramesAndMomentum(Kernels):
         self,
         q: Numbers,
         v: Numbers | None = None,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         *,
         qd: Numbers | None = None,
         axes: str = "base",
-        relative_to: str | None = None,
+        relative_to: FrameName | None = None,
         out: Any = None,
     ) -> Array:
         """dJ/dt, (..., 6, nv), of the same :meth:`jacobian`, while the speeds are v."""
@@ -71,11 +72,11 @@ class FramesAndMomentum(Kernels):
         self,
         q: Numbers,
         v: Numbers | None = None,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         *,
         qd: Numbers | None = None,
         axes: str = "base",
-        relative_to: str | None = None,
+        relative_to: FrameName | None = None,
         out: Any = None,
     ) -> Array:
         """The velocity of a frame's origin, then its angular velocity, (..., 6), in the base's
@@ -88,12 +89,12 @@ class FramesAndMomentum(Kernels):
         q: Numbers,
         v: Numbers | None = None,
         a: Numbers | None = None,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         *,
         qd: Numbers | None = None,
         qdd: Numbers | None = None,
         axes: str = "base",
-        relative_to: str | None = None,
+        relative_to: FrameName | None = None,
         spatial: bool = False,
         out: Any = None,
     ) -> Array:
@@ -105,7 +106,7 @@ class FramesAndMomentum(Kernels):
         return self._evaluate(name, arguments, out, (frame, axes, relative_to))
 
     def operational_inertia(
-        self, q: Numbers, frame: str | None = None, *, inverse: bool = False, out: Any = None
+        self, q: Numbers, frame: FrameName | None = None, *, inverse: bool = False, out: Any = None
     ) -> Array:
         """The inertia that a frame feels, (J M^-1 J^T)^-1, (..., 6, 6), J as :meth:`jacobian` has
         it; with ``inverse``, J M^-1 J^T itself, which is there also where the frame cannot move in
@@ -213,7 +214,7 @@ class FramesAndMomentum(Kernels):
         q: Numbers,
         v: Numbers | None = None,
         a: Numbers | None = None,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         *,
         qd: Numbers | None = None,
         qdd: Numbers | None = None,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from appell.errors import InputError
 from appell.model.configuration import Configurations
+from appell.model.model import FrameName
 from appell.model.parameters import groups, names
 from appell.robots.recipe import compiled, equation_of, recipe_for, recorded, shapes
 from appell.robots.system import System, formulation_of
@@ -59,13 +60,13 @@ class Kernels(Configurations):
         formulation: str | None = None,
         dtype: npt.DTypeLike = "float64",
         target: str = "cpu",
-        frame: str | None = None,
+        frame: FrameName | None = None,
         parameters: Sequence[str] | str | bool = (),
         wrt: Sequence[str] | str = (),
         regroup: bool = True,
         axes: str = "base",
-        relative_to: str | None = None,
-        forces: Sequence[str] = (),
+        relative_to: FrameName | None = None,
+        forces: Sequence[FrameName] = (),
     ) -> Kernel:
         """A quantity's compiled equation, which refuses nothing.
 
@@ -78,20 +79,21 @@ class Kernels(Configurations):
         inputs after the state.
         """
         request = (
-            quantity, formulation, dtype, target, frame, parameters, wrt, regroup, axes,
-            relative_to, forces,
+            quantity, formulation, dtype, target, frame, _kept(parameters), _kept(wrt), regroup,
+            axes, relative_to, _kept(forces),
         )  # fmt: skip
         try:
             kernel = self._requests.get(request)
-        except TypeError:  # lists, or what will be refused
+        except TypeError:  # what will be refused
             return self._made(*request)
         if kernel is None:
             kernel = self._requests[request] = self._made(*request)
         return kernel
 
     def _made(
-        self, quantity: str, formulation: str | None, dtype: Any, target: str, frame: str | None,
-        parameters: Any, wrt: Any, regroup: bool, axes: str, relative_to: str | None, forces: Any,
+        self, quantity: str, formulation: str | None, dtype: Any, target: str,
+        frame: FrameName | None, parameters: Any, wrt: Any, regroup: bool, axes: str,
+        relative_to: FrameName | None, forces: Any,
     ) -> Kernel:  # fmt: skip
         """The kernel for a request, found by its recipe or compiled."""
         if target != "cpu":
@@ -113,18 +115,18 @@ class Kernels(Configurations):
         quantity: str,
         *,
         formulation: str | None = None,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         axes: str = "base",
-        relative_to: str | None = None,
-        forces: Sequence[str] = (),
+        relative_to: FrameName | None = None,
+        forces: Sequence[FrameName] = (),
     ) -> Callable[..., Any]:
         """A quantity's equation as it is written, uncompiled, for scalars of any kind.
 
         The function takes a sequence of scalars for each input of the quantity, in the robot's
-        coordinates: floats, arrays (a batch), SymPy or CasADi symbols. It gives a number, a list,
-        or a list of lists. (The functions of ``appell.equations`` themselves take the positions of
-        the bodies' joints, which are others where frames are turned, joints mimic others or stand
-        in another order, or the base is free.)
+        coordinates: floats, arrays (a batch), SymPy's symbols, CasADi's SX or MX, JAX arrays. It
+        gives a number, a list, or a list of lists. (The functions of ``appell.equations``
+        themselves take the positions of the bodies' joints, which are others where frames are
+        turned, joints mimic others or stand in another order, or the base is free.)
         """
         recipe = recipe_for(
             self.system, quantity, formulation, frame, regroup=False, axes=axes,
@@ -157,7 +159,7 @@ class Kernels(Configurations):
         quantity: str,
         *,
         formulation: str | None = None,
-        frame: str | None = None,
+        frame: FrameName | None = None,
         regroup: bool = True,
     ) -> Operations:
         """How many multiplications, additions, ... one evaluation takes; ``regroup=False`` counts
@@ -200,6 +202,11 @@ class Kernels(Configurations):
             return robot._general(quantity, arguments, None, options)
 
         return self.kernel(quantity, **dict(zip(_OPTIONS, options, strict=False))).single(general)
+
+
+def _kept(names: Any) -> Any:
+    """A list as a tuple, by which a request can be found again."""
+    return tuple(names) if type(names) is list else names
 
 
 def kind_of(arguments: tuple[Any, ...]) -> str:

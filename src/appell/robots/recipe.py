@@ -11,6 +11,7 @@ from appell.compile.make import kernel_of
 from appell.equations.motion.external import FORCED, on_speeds
 from appell.equations.motion.frame_motion import SEEN, FrameView
 from appell.errors import InputError, ModelError
+from appell.model.model import FrameName
 from appell.robots.system import System, formulation_of, quantity_of
 
 if TYPE_CHECKING:
@@ -26,26 +27,26 @@ class Recipe(NamedTuple):
 
     quantity: str
     formulation: str
-    frame: str | None = None
+    frame: FrameName | None = None
     parameters: tuple[str, ...] = ()
     wrt: tuple[str, ...] = ()
     regroup: bool = True
     axes: str = "base"  # of the motion of a frame, or of external forces
-    relative_to: str | None = None  # the frame that is taken for the base
-    forces: tuple[str, ...] = ()  # the frames that external forces act on
+    relative_to: FrameName | None = None  # the frame that is taken for the base
+    forces: tuple[FrameName, ...] = ()  # the frames that external forces act on
 
 
 def recipe_for(
     system: System,
     quantity: str,
     formulation: str | None = None,
-    frame: str | None = None,
+    frame: FrameName | None = None,
     parameters: tuple[str, ...] = (),
     wrt: tuple[str, ...] = (),
     regroup: bool = True,
     axes: str = "base",
-    relative_to: str | None = None,
-    forces: tuple[str, ...] = (),
+    relative_to: FrameName | None = None,
+    forces: tuple[FrameName, ...] = (),
 ) -> Recipe:
     """The recipe with the defaults filled in; refused if there is none such. The derivatives of a
     quantity that has no equation for them, or none with external forces, are those by its state."""
@@ -82,12 +83,23 @@ def recipe_for(
 def _axes(quantity: str, axes: str, forced: bool) -> str:
     """Axes by the name that recipes have for them."""
     if axes not in ("base", "mixed", "local"):
+        ours = _PINOCCHIOS.get(str(axes).rpartition(".")[2].upper(), "")
         raise InputError(
             f"{quantity}: axes = {axes!r}; expected 'base' (also 'mixed') or 'local', the frame's."
+            + (f" {ours}" if ours else "")
         )
     if axes == "local" and not forced and (quantity not in SEEN or quantity == _POSE):
         raise InputError(f"{quantity} has no axes to choose; leave out axes={axes!r}.")
     return "local" if axes == "local" else "base"
+
+
+# What Pinocchio's reference frames are here.
+_PINOCCHIOS = {
+    "LOCAL": "Pinocchio's LOCAL is axes='local'.",
+    "LOCAL_WORLD_ALIGNED": "Pinocchio's LOCAL_WORLD_ALIGNED is axes='base', the default.",
+    "WORLD": "Pinocchio's WORLD is about the world's origin: that of a frame which stands there; "
+    "axes='base' has the world's axes at the frame's own origin.",
+}
 
 
 def _unforced(quantity: str) -> str:
@@ -196,7 +208,7 @@ def shapes(system: System, recipe: Recipe) -> tuple[Shapes, Shapes]:
     return inputs, {name: shape(axes) for name, axes in asked.outputs.items()}
 
 
-def wrench_names(frames: Sequence[str]) -> list[str]:
+def wrench_names(frames: Sequence[FrameName]) -> list[str]:
     """What a kernel calls the wrenches on frames."""
     found: list[str] = []
     for name in frames:

@@ -70,6 +70,11 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Any:
         raise ModelError(
             f"load({robot!r}): expected the name of a robot or the path of its .urdf file."
         ) from None
+    if name == ".":
+        raise ModelError(
+            f"load({robot!r}): that names no robot; expected a name that `appell list` shows, or "
+            "the path of a .urdf file."
+        )
     text = isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<")
     for kind in () if text else _KINDS:
         known, robot_of = kind()

@@ -93,7 +93,8 @@ class Robot(WithContacts):
 
     def parameters_of(self, *, friction: bool = False, rotors: bool = False) -> Array:
         """``parameters``; with ``rotors`` also a robot's that has none, and with ``friction`` the
-        joints' viscous and then their Coulomb coefficients after them."""
+        joints' viscous and then their Coulomb coefficients after them (of a robot where these are
+        others backwards, forwards and then backwards)."""
         return inertial_parameters(self.model, friction=friction, rotors=rotors)
 
     def parameter_names(
@@ -163,8 +164,14 @@ class Robot(WithContacts):
     def friction(
         self, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
-        """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v)."""
+        """What the joints' friction takes, (..., nv): viscous v + coulomb sign(v), with the joints'
+        ``coulomb_backwards`` where v is negative."""
         return self._evaluate("friction", (one_of("v", v, qd),), out)
+
+    def springs(self, q: Numbers, *, out: Any = None) -> Array:
+        """What the joints' springs take, (..., nv): stiffness (q - rest). They are part of
+        :meth:`gravity`, so of all dynamics, and of the potential energy."""
+        return self._evaluate("springs", (q,), out)
 
     def _friction_at(self, v: Any, arguments: tuple[Any, ...]) -> Array:
         """Friction in the dtype of the result that it is part of, whatever that of v is."""
@@ -217,6 +224,26 @@ class Robot(WithContacts):
         armature: those of rotors without a gear, in kg m^2, or kg at a sliding joint."""
         return self._with_model(edit.with_armature(self.model, armature))
 
+    def with_springs(self, springs: Mapping[str, Any]) -> Self:
+        """The robot with other springs in its joints, by name: ``{"elbow": 40.0}`` is the stiffness
+        of one that rests at position 0, in N m/rad (N/m of a sliding joint), and ``{"elbow":
+        (40.0, 0.3)}`` one that rests at 0.3. A stiffness of zero takes a spring away."""
+        return self._with_model(edit.with_springs(self.model, springs))
+
+    def with_friction(
+        self,
+        *,
+        viscous: Mapping[str, float] | None = None,
+        coulomb: Mapping[str, float] | None = None,
+        coulomb_backwards: Mapping[str, float] | None = None,
+    ) -> Self:
+        """The robot with other friction in its joints, by name: ``viscous`` in N m s/rad (N s/m of
+        a sliding joint), ``coulomb`` in N m (N) in both directions, or where
+        ``coulomb_backwards`` is given forwards only, and that while the speed is negative."""
+        return self._with_model(
+            edit.with_friction(self.model, viscous or {}, coulomb or {}, coulomb_backwards or {})
+        )
+
     def with_parameters(
         self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
     ) -> Self:
@@ -228,8 +255,9 @@ class Robot(WithContacts):
 
     def locked(self, positions: Mapping[str, Any]) -> Robot:
         """The robot with joints held at positions, ``{"elbow": 0.5}``: they are no joints any more,
-        and the bodies they join are one. What mimics a locked joint is locked with it. A ball
-        joint's position is a quaternion, that of a free base ("free") a position and a quaternion.
+        and the bodies they join are one. What mimics a locked joint is locked with it; positions
+        beyond limits are warned of. A ball joint's position is a quaternion, that of a free base
+        ("free") a position and a quaternion.
         """
         return Robot(edit.locked(self._tree("locked"), positions))
 

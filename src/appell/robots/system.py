@@ -19,7 +19,7 @@ from appell.equations.motion.contact_motion import OF_CONTACTS
 from appell.equations.quantities import QUANTITIES, REGRESSORS
 from appell.equations.quantity import Quantity
 from appell.errors import InputError
-from appell.model.model import Model
+from appell.model.model import FrameName, Model
 from appell.model.parameters import inertial_parameters, values, with_values
 from appell.model.regroup import regrouped
 
@@ -57,7 +57,7 @@ class System(Protocol):
     def default(self, quantity: str) -> str:
         """The formulation that is fastest for it."""
 
-    def frame(self, name: str | None) -> Any:
+    def frame(self, name: FrameName | None) -> Any:
         """A link as its equations take it."""
 
     def values(self, group: str) -> Array:
@@ -107,7 +107,7 @@ class Tree:
     def default(self, quantity: str) -> str:
         return OF_TREES[quantity].default(self.model)
 
-    def frame(self, name: str | None) -> Any:
+    def frame(self, name: FrameName | None) -> Any:
         return self.model.frame(name)
 
     def values(self, group: str) -> Array:

@@ -25,7 +25,7 @@ from appell.simulation.events import Degenerate, Gaps, flat, margin_lost
 from appell.simulation.mechanics import Mechanics, Turn
 from appell.simulation.path import Piece
 from appell.simulation.run import Run, joined
-from appell.simulation.stepper import Failed, ImplicitStepper, Rate, Stepper, steps
+from appell.simulation.stepper import IMPLICIT, Failed, ImplicitStepper, Rate, Stepper, steps
 from appell.simulation.torques import BadTorque, Segmented, Torque, force_law
 
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
@@ -56,6 +56,7 @@ class Options:
     breakpoints: tuple[float, ...] = ()
     forces: Any = None  # external ones, as they were given
     axes: str = "base"  # theirs
+    driven: bool = False  # whether torques or forces are functions
 
 
 class Flight:
@@ -203,6 +204,14 @@ class Flight:
                 stepper.put(np.concatenate([self.q, self.v]))
         return LetGo()
 
+    def _cure(self) -> str:
+        """What may help where too many steps are taken."""
+        o = self.options
+        cures = ["smooth a law that jumps (dry friction is friction=True)"] if o.driven else []
+        if o.method not in IMPLICIT:
+            cures.append('method="Radau" for stiff robots, as those with strong springs or dampers')
+        return ", ".join([*cures, "loosen rtol", "or raise max_steps"])
+
     def _steps(self, until: float, longest: float) -> Stepper | ImplicitStepper:
         """The integrator, from the present state."""
         o, y = self.options, np.concatenate([self.q, self.v])
@@ -218,8 +227,7 @@ class Flight:
             last = self.t - self.pieces[-1].start if self.pieces else 0.0
             raise Stopped(
                 f"{self.options.max_steps} steps were taken by {self.t:.6g} s, the last one "
-                f"{last:.2g} s long; smooth a torque law that jumps (dry friction is "
-                "friction=True), loosen rtol, or raise max_steps"
+                f"{last:.2g} s long; {self._cure()}"
             )
         try:
             stepper.step()

@@ -23,14 +23,21 @@ SPARE = 1e-10  # of its bound that the force on a joint at rest may exceed it by
 Motion = Callable[[Array, Mask], tuple[Array, Array]]
 
 
-def joint_friction(model: Model) -> tuple[Array, Array]:
+def joint_friction(model: Model) -> tuple[Array, Array, Array]:
     """The viscous and the Coulomb coefficients of a robot's speeds, (nv,) each: N m s/rad or
-    N s/m, and N m or N."""
-    viscous, coulomb = np.zeros(model.nv), np.zeros(model.nv)
+    N s/m, and N m or N; and a constant force, N m or N.
+
+    Coulomb friction that is c forwards and b backwards lies between -b and c at rest: it is that
+    of one level (c + b) / 2 in both directions, moving or at rest, and a constant force
+    (c - b) / 2 besides.
+    """
+    viscous, coulomb, constant = np.zeros((3, model.nv))
     for body in model.bodies:
+        level, more = body.joint.dry
         viscous[body.coordinate] += body.ratio**2 * body.joint.viscous
-        coulomb[body.coordinate] += abs(body.ratio) * body.joint.coulomb
-    return viscous, coulomb
+        coulomb[body.coordinate] += abs(body.ratio) * level
+        constant[body.coordinate] += body.ratio * more
+    return viscous, coulomb, constant
 
 
 def sticking(

@@ -78,7 +78,7 @@ class Mechanics:
         """What is known of the speeds of all joints."""
         self.quaternions = quaternions(model)
         self.angles = [i for i, joint in enumerate(model.joints) if joint.screw.angle]
-        self.friction = joint_friction(model)  # viscous, and dry
+        self.friction = joint_friction(model)  # viscous, dry, and a constant force
 
     def _formulation(self, name: str | None) -> str:
         known = self.robot.system.quantities["flow"].formulations
@@ -354,7 +354,7 @@ class SphericalMechanics(Mechanics):
 
     def _describe(self, model: Any) -> None:
         self.quaternions, self.angles = (), list(range(self.joints))
-        self.friction = np.zeros(self.joints), np.zeros(self.joints)
+        self.friction = np.zeros(self.joints), np.zeros(self.joints), np.zeros(self.joints)
 
     def begin(
         self, t: float, q: Array, v: Array, names: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from appell.errors import InputError, interrupted
 from appell.given import is_number, one_of, vector, whole
 from appell.maths.tableau import Tableau
-from appell.model.configuration import normalise
+from appell.model.configuration import normalise, quaternions
 from appell.robots.dynamics import AXES, Dynamics, Forces
 from appell.simulation.contacts.contact import Choice, find_contacts
 from appell.simulation.contacts.impact import LAWS
@@ -130,7 +130,7 @@ def simulate(
         friction=bool(friction), method=method, rtol=float(rtol), atol=float(atol),
         max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
         breakpoints=breakpoints_of(torque, breakpoints), forces=forces,
-        axes=one_of("axes", axes, AXES),
+        axes=one_of("axes", axes, AXES), driven=seen,
     )  # fmt: skip
     if mechanics.restores and method == "BDF":
         raise InputError(
@@ -153,8 +153,9 @@ def simulate(
     except KeyboardInterrupt:
         interrupted()
         stopped = f"interrupted at {flight.t:.6g} s; run.resume(until=...) goes on"
+    given = {name: x for name, x in vars(options).items() if name != "driven"}
     settings = {
-        **vars(options), "torque": torque, "walls": walls, "points": points, "stops": stops,
+        **given, "torque": torque, "walls": walls, "points": points, "stops": stops,
         "progress": progress, "singular": singular, "max_step": max_step,
         "breakpoints": breakpoints, "formulation": mechanics.formulation,
     }  # fmt: skip
@@ -190,9 +191,11 @@ def _start(
     v = vector("v0", at_rest, robot.nv, f"'{robot.name}' has {robot.nv} speeds: ")
     unit = normalise(robot.model, q)
     if not np.linalg.norm(q - unit) < 1e-3:
-        length = float(np.linalg.norm(q[3:7]))
+        lengths = {k: float(np.linalg.norm(q[k : k + 4])) for k in quaternions(robot.model)}
+        k = max(lengths, key=lambda k: abs(lengths[k] - 1))
         raise InputError(
-            f"q0: its quaternion q0[3:7] has length {length:g}; expected 1 (x, y, z, w)."
+            f"q0: its quaternion q0[{k}:{k + 4}] has length {lengths[k]:g}; expected 1 (x, y, z, "
+            "w)." + ("" if lengths[k] else " robot.neutral() has 0, 0, 0, 1 there: no turn.")
         )
     if resume is not None and resume.speeds is not None:
         return unit, np.array(resume.speeds[-1]), resume.choices[-1][1]

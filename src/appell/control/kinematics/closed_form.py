@@ -17,7 +17,7 @@ from appell.maths.rotation import Matrix
 from appell.maths.scalar import SNAP, snap
 from appell.maths.vector import Tensor, Vector, cross
 from appell.model.axes import as_vector
-from appell.model.model import BASE, Model
+from appell.model.model import BASE, FrameName, Model
 from appell.robots.robot import Robot
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _INPUTS = {"pose": (4, 4)}
 _OUTPUTS = {"q": (len(BRANCHES), 6), "beyond": (len(BRANCHES) // 2,)}
 _EXACT = 1e-12  # of a pose the closed form promises as much: sines, and lengths by the arm's own
-_KNOWN: WeakKeyDictionary[Robot, dict[str | None, Fitted | str]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Robot, dict[FrameName | None, Fitted | str]] = WeakKeyDictionary()
 
 
 class Fitted(NamedTuple):
@@ -43,7 +43,7 @@ class Line(NamedTuple):
     z: Vector
 
 
-def spherical_arm(robot: Robot, frame: str | None = None) -> Fitted:
+def spherical_arm(robot: Robot, frame: FrameName | None = None) -> Fitted:
     """The arm that carries a frame; an InputError says why there is no closed form."""
     known = _KNOWN.setdefault(robot, {})
     if frame not in known:
@@ -57,7 +57,7 @@ def spherical_arm(robot: Robot, frame: str | None = None) -> Fitted:
     )
 
 
-def has_closed_form(robot: Robot, frame: str | None = None) -> bool:
+def has_closed_form(robot: Robot, frame: FrameName | None = None) -> bool:
     """Whether a robot is such an arm."""
     try:
         spherical_arm(robot, frame)
@@ -66,7 +66,7 @@ def has_closed_form(robot: Robot, frame: str | None = None) -> bool:
     return True
 
 
-def closed_form(robot: Robot, frame: str | None = None) -> Kernel:
+def closed_form(robot: Robot, frame: FrameName | None = None) -> Kernel:
     """All branches of many poses at once: ``q, beyond = closed_form(robot)(pose)``.
 
     Of poses (..., 4, 4), in the base's axes, of a frame (the tip without a name), q has the shape
@@ -89,7 +89,7 @@ def _compiled(arm: Arm) -> Kernel:
     )
 
 
-def _examined(model: Model, frame: str | None) -> Fitted | str:
+def _examined(model: Model, frame: FrameName | None) -> Fitted | str:
     """The arm, or why there is none."""
     tip = model.frame(frame)
     path = model.ancestors[tip.body] if tip.body != BASE else ()

@@ -10,6 +10,7 @@ import numpy as np
 
 from appell.control.kinematics.tasks import chosen_components
 from appell.errors import InputError
+from appell.model.model import FrameName
 from appell.robots.dynamics import Dynamics
 from appell.robots.robot import Array, Numbers
 
@@ -23,7 +24,7 @@ _LOCKED = 1e-9  # of the sine between axes of the angles: their rates have no li
 
 
 def manipulability(
-    robot: Dynamics, q: Numbers, frame: str | None = None, *, mask: Any = None
+    robot: Dynamics, q: Numbers, frame: FrameName | None = None, *, mask: Any = None
 ) -> Array:
     """Yoshikawa's measure sqrt(det(J J^T)), (...), of a frame (the tip without a name) at q
     (..., nq): zero at a singularity, and of a robot with fewer speeds than components.
@@ -43,7 +44,7 @@ def manipulability(
 
 
 def analytical_jacobian(
-    robot: Dynamics, q: Numbers, frame: str | None = None, *, angles: str = "xyz"
+    robot: Dynamics, q: Numbers, frame: FrameName | None = None, *, angles: str = "xyz"
 ) -> Array:
     """J, (..., 6, nv), with J v the velocity of a frame's origin and the rates of three angles of
     its axes, in the base.

@@ -13,6 +13,7 @@ from appell.control.kinematics.task_stack import TaskStack, task_stack
 from appell.control.kinematics.tasks import FrameTask, Task
 from appell.errors import InputError
 from appell.model import configuration
+from appell.model.model import FrameName
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Dynamics
 from appell.robots.robot import Array, Numbers, is_tree
@@ -120,7 +121,7 @@ def norm(e: Array) -> Any:
     return np.linalg.norm(e, axis=-1)
 
 
-def tasks_of(pose: Tasks, frame: str | None = None) -> tuple[Task, ...]:
+def tasks_of(pose: Tasks, frame: FrameName | None = None) -> tuple[Task, ...]:
     """Tasks in any of the ways to write them: a pose or a point of one frame, ``{frame: pose}``, a
     task, or several."""
     tasks: tuple[Any, ...]
@@ -145,7 +146,7 @@ def tasks_of(pose: Tasks, frame: str | None = None) -> tuple[Task, ...]:
 
 
 def read(
-    robot: Dynamics, pose: Tasks, start: Numbers | None, frame: str | None, limited: bool
+    robot: Dynamics, pose: Tasks, start: Numbers | None, frame: FrameName | None, limited: bool
 ) -> TaskRequest:
     """What was given, checked."""
     for c in robot.constraints if isinstance(robot, ClosedRobot) else ():

@@ -19,6 +19,7 @@ from appell.control.kinematics.unreachable import (
 )
 from appell.errors import InputError
 from appell.given import one_of
+from appell.model.model import FrameName
 from appell.robots.dynamics import Dynamics
 from appell.robots.robot import Array, Numbers, Robot, is_tree
 
@@ -33,7 +34,7 @@ def inverse_kinematics(
     start: Numbers | None = None,
     *,
     branch: str = "nearest",
-    frame: str | None = None,
+    frame: FrameName | None = None,
     method: str = "auto",
     limits: bool = True,
     tolerance: float = 1e-9,

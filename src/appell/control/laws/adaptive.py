@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from appell.control.laws.feedback import Desired, evaluated, halves, reference
+from appell.control.laws.feedback import Desired, evaluated, halves, reference, springs
 from appell.control.laws.gains import ANY, DAMPING, Kind
 from appell.control.laws.law import Law, Numbers
 from appell.maths.lists import Gain, Scalars, minus, plus, times, transposed
@@ -34,7 +34,7 @@ def adaptive(
     formulation: str = "gibbs_tensor",
 ) -> tuple[list[Scalar], list[Scalar]]:
     """tau = Y p + kd s with the estimate p of the inertial parameters, which grows at the rate
-    gamma Y^T s; gives tau and the estimate a period later.
+    gamma Y^T s, and what springs in the joints take; gives tau and the estimate a period later.
 
     With V = (s^T M s + (p - p*)^T gamma^-1 (p - p*)) / 2, V' = -s^T kd s.
     """
@@ -43,7 +43,7 @@ def adaptive(
     Y = passive_regressor(model, q, v, v_r, a_r, formulation)
     growth = times(gamma, times(transposed(Y), s))
     learned = [p + period * g for p, g in zip(estimate, growth, strict=True)]
-    return plus(times(Y, estimate), times(kd, s)), learned
+    return plus(times(Y, estimate), springs(model, q), times(kd, s)), learned
 
 
 def passive_regressor(

@@ -15,6 +15,7 @@ from appell.control.laws.law import Law, Numbers
 from appell.maths.lists import Gain, Scalars, minus, plus, times, transposed
 from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, cross
+from appell.model.model import FrameName
 
 Rows = list[list[Scalar]]
 
@@ -73,7 +74,7 @@ class CartesianImpedance(Law):
     stiffness: Numbers
     damping: Numbers
     joint_damping: Numbers = 0.0
-    frame: str | None = None
+    frame: FrameName | None = None
 
     equation = staticmethod(cartesian_impedance)
     gains: ClassVar = {"stiffness": _TOOL, "damping": _TOOL, "joint_damping": ANY}

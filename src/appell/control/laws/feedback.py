@@ -82,6 +82,15 @@ def gravity(model: Any, q: Scalars, formulation: str = DEFAULT) -> list[Scalar]:
     return forces
 
 
+def springs(model: Any, q: Scalars) -> Scalars:
+    """What springs in the joints take."""
+    if isinstance(model, Model):
+        return evaluated(model, "springs", "joints", q) if model.springs else [0] * model.nv
+    if "springs" in model.quantities:
+        return evaluated(model, "springs", None, q)
+    return [0] * model.size("n")
+
+
 def passive_dynamics(
     model: Any,
     q: Scalars,
@@ -93,14 +102,16 @@ def passive_dynamics(
     """M a_r + C(q, v) v_r + g, with Christoffel's C: that for which dM/dt - 2C is skew.
 
     C(q, v) v_r is symmetric in the two speeds, so it follows from h(v) = C(q, v) v, which the
-    inverse dynamics has: C(q, v) v_r = h((v + v_r) / 2) - h((v - v_r) / 2).
+    inverse dynamics has: C(q, v) v_r = h((v + v_r) / 2) - h((v - v_r) / 2). Springs, which the
+    weightless robot has too, are added again.
     """
     mean, half = halves(v, v_r)
     still = [0] * len(mean)
-    return minus(
+    forces = minus(
         inverse_dynamics(model, q, mean, a_r, formulation),
         evaluated(model, "generalised_forces", formulation, q, half, still, weightless=True),
     )
+    return plus(forces, springs(model, q))
 
 
 def halves(v: Scalars, v_r: Scalars) -> tuple[list[Scalar], list[Scalar]]:

@@ -21,7 +21,8 @@ from appell.control.laws.compiled import law_kernel, stepping_kernel
 from appell.control.laws.gains import Kind, check_errors, gain, shown
 from appell.errors import InputError
 from appell.given import is_number
-from appell.robots.dynamics import Array, Dynamics
+from appell.robots.dynamics import Array, Dynamics, Forces
+from appell.robots.known_torques import external_torques
 from appell.robots.system import formulation_of
 
 if TYPE_CHECKING:
@@ -136,8 +137,15 @@ class Law:
         state: Any = None,
         *,
         period: float = 0.01,
+        forces: Forces = None,
+        axes: str = "base",
     ) -> tuple[Array, Any]:
-        """Forces of the actuators, (..., actuators), and the state a period later."""
+        """Forces of the actuators, (..., actuators), and the state a period later. With measured
+        external ``forces``, wrenches (..., 6) by frame in the base's axes or with ``axes="local"``
+        in the frames' own, these are compensated besides: the law gives J^T w less."""
+        if forces is not None:
+            tau, later = self(q, v, qd, vd, ad, state, period=period)
+            return tau + external_torques(self.robot, q, forces, axes), later
         step, numbers = self._fast
         if not self.nstate:
             return step(q, v, qd, vd, ad, numbers), state

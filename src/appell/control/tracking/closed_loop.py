@@ -283,12 +283,12 @@ def _plant(
     levels = Friction.of(robot) if friction is True else friction
     if not isinstance(levels, Friction):
         raise InputError(f"track: friction = {friction!r}; expected True or Friction(...).")
-    viscous, coulomb, stiction = levels.levels(robot.nv)
+    viscous, *dry = levels.levels(robot.nv)
     damping = viscous + drive.damping
-    if not stiction.any():
+    if not dry[1].any():
         return Plant(robot, damping, external, *how)
     _refuse_without_friction(formulation)
-    return RubbingPlant(robot, damping, external, coulomb, stiction, *how)
+    return RubbingPlant(robot, damping, external, dry, *how)
 
 
 def _viscous(robot: Dynamics, drive: Drive, friction: Any) -> Array:
@@ -306,7 +306,7 @@ def _viscous(robot: Dynamics, drive: Drive, friction: Any) -> Array:
             f"track: friction = {friction!r}: '{robot.name}' has loops, and has the friction "
             "of its own joints (True) or none."
         )
-    viscous, coulomb, _ = Friction.of(robot).levels(robot.model.nv)
+    viscous, coulomb, *_ = Friction.of(robot).levels(robot.model.nv)
     if coulomb.any():
         raise InputError(
             f"track: friction: joints of '{robot.name}', which has loops, have Coulomb "

@@ -29,25 +29,38 @@ _LEVEL = Kind(matrix=False)
 class Friction:
     """What the joints' friction takes: viscous * v + coulomb * sign(v), and of a joint at rest
     whatever holds it, up to its stiction: the dead zone of its motor. Stiction is the Coulomb
-    level where it is not given."""
+    level where it is not given. ``coulomb_backwards`` is the size of Coulomb friction while v is
+    negative, where it is another."""
 
     viscous: Numbers = 0.0
     coulomb: Numbers = 0.0
     stiction: Numbers | None = None
+    coulomb_backwards: Numbers | None = None
 
     @classmethod
     def of(cls, robot: Dynamics) -> Friction:
         """That of the robot's own joints."""
         if not isinstance(robot, Robot):
             raise InputError(f"the joints of '{robot.name}' have no friction.")
-        return cls(*joint_friction(robot.model))
+        viscous, coulomb, constant = joint_friction(robot.model)
+        return cls(viscous, coulomb + constant, None, coulomb - constant)
 
-    def levels(self, n: int) -> tuple[Array, Array, Array]:
-        """Viscous, Coulomb and stiction of n joints."""
+    def levels(self, n: int) -> tuple[Array, Array, Array, Array]:
+        """Viscous, Coulomb and stiction of n joints, and a constant force that they take besides
+        (:func:`appell.simulation.friction.joint_friction`)."""
         viscous = gain("Friction: viscous", self.viscous, n, _LEVEL)
         coulomb = gain("Friction: coulomb", self.coulomb, n, _LEVEL)
+        constant = np.zeros(n)
+        if self.coulomb_backwards is not None:
+            back = gain("Friction: coulomb_backwards", self.coulomb_backwards, n, _LEVEL)
+            coulomb, constant = (coulomb + back) / 2, (coulomb - back) / 2
+            if self.stiction is not None:
+                raise InputError(
+                    "Friction: stiction is one level in both directions; leave it out where "
+                    "coulomb_backwards is given (a joint at rest is held by the Coulomb levels)."
+                )
         if self.stiction is None:
-            return viscous, coulomb, coulomb
+            return viscous, coulomb, coulomb, constant
         stiction = gain("Friction: stiction", self.stiction, n, _LEVEL)
         low = np.flatnonzero(stiction < coulomb)
         if len(low):
@@ -56,7 +69,7 @@ class Friction:
                 f"Friction: stiction {stiction[k]:g} of joint {k} is less than its Coulomb friction"
                 f" {coulomb[k]:g}; a joint at rest is held at least as firmly as one that turns."
             )
-        return viscous, coulomb, stiction
+        return viscous, coulomb, stiction, constant
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ chatters, and a joint at rest is at rest to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -42,20 +42,20 @@ def holding(
 
 class RubbingPlant(Plant):
     """The same, with coulomb * sign(v) taken from each joint that turns, and up to its stiction
-    from each that does not."""
+    from each that does not, and a constant force from both."""
 
     def __init__(
         self,
         robot: Dynamics,
         damping: Array,
         external: External | None,
-        coulomb: Array,
-        stiction: Array,
+        dry: Sequence[Array],
         formulation: str | None = None,
         method: str | Tableau = "DOP853",
     ) -> None:
         super().__init__(robot, damping, external, formulation, method)
-        self.coulomb, self.stiction, self.rubs = coulomb, stiction, stiction > 0
+        self.coulomb, self.stiction, self.constant = dry
+        self.rubs = self.stiction > 0
         self.holding = holding(robot.model, formulation)
         self.changes = 0
         self.held: list[Array] = []  # friction of what sticks, at each stage that was asked for
@@ -64,7 +64,7 @@ class RubbingPlant(Plant):
     def set(self, way: Array, stuck: npt.NDArray[np.bool_]) -> None:
         """Which way joints turn, and which of them stick."""
         self.way, self.stuck, self.free = way, stuck, np.where(stuck, 0.0, 1.0)
-        self.dry = self.coulomb * way
+        self.dry = self.coulomb * way + self.constant
 
     def advance(self, start: float, y: Array, tau: Array, period: float) -> Array:
         self.tau, self.changes = tau, 0

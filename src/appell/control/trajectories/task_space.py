@@ -24,6 +24,7 @@ from appell.control.trajectories.trajectory import Timed, Trajectory
 from appell.errors import InputError
 from appell.given import number, positions, refuse_crooked
 from appell.maths.tableau import RK4, fixed_step
+from appell.model.model import FrameName
 from appell.robots.robot import Array, Numbers, Robot
 
 _SINGULAR = 1e-6
@@ -43,7 +44,7 @@ class MovedFrame(NamedTuple):
     """A robot's frame that is to be in poses (N, 4, 4)."""
 
     robot: Robot
-    frame: str | None
+    frame: FrameName | None
     stack: TaskStack
 
     def error(self, q: Array, pose: Array) -> Array:
@@ -63,7 +64,7 @@ def line(
     timing: Trajectory | None = None,
     start: Numbers | None = None,
     branch: str = "nearest",
-    frame: str | None = None,
+    frame: FrameName | None = None,
     tolerance: float = 1e-10,
 ) -> Trajectory:
     """A frame (the tip without a name) moves along a straight line from pose0 to pose1, both (4, 4)
@@ -102,7 +103,7 @@ def circle(
     timing: Trajectory | None = None,
     start: Numbers | None = None,
     branch: str = "nearest",
-    frame: str | None = None,
+    frame: FrameName | None = None,
     tolerance: float = 1e-10,
 ) -> Trajectory:
     """A frame moves from pose0 by an angle about an axis through ``centre`` along ``normal``.
@@ -152,7 +153,7 @@ def _followed(
     law: Piecewise,
     start: Numbers | None,
     branch: str,
-    frame: str | None,
+    frame: FrameName | None,
     tolerance: float,
 ) -> Trajectory:
     number(f"{task.name}: tolerance", tolerance)

@@ -69,7 +69,7 @@ def conditions(model: Model, *, friction: bool = False, rotors: bool = False) ->
     whole = np.vstack(blocks)
     if not friction:
         return whole
-    rubbing = np.eye(2 * len(model.driven))
+    rubbing = np.eye((2 + model.lopsided) * len(model.driven))
     return np.block(
         [
             [whole, np.zeros((len(whole), len(rubbing)))],

@@ -18,6 +18,8 @@ from appell.identify.estimate.samples import Samples
 from appell.identify.estimate.solve import Solution, Triangles
 from appell.identify.estimate.task import Task, task_for
 from appell.identify.single_thread import alone
+from appell.robots.dynamics import Forces
+from appell.robots.known_torques import external_torques, wrenches_of
 from appell.robots.robot import Array
 
 Method = Literal["qr", "svd", "pinv", "ridge", "wls", "irls", "tls", "sdp", "log_cholesky"]
@@ -40,6 +42,8 @@ def fit(
     weights: npt.ArrayLike | None = None,
     prior: npt.ArrayLike | None = None,
     payload_link: str | None = None,
+    forces: Forces = None,
+    axes: str = "base",
     strength: float | None = None,
     rcond: float | None = None,
     check: bool = True,
@@ -61,6 +65,9 @@ def fit(
     all as known but the ten parameters of one link. What the data leave open stays as the ``prior``
     has it, the robot's own parameters without one. ``check=False`` takes data as they are that
     look swapped, constant or in other units.
+
+    ``forces`` are wrenches (N, 6) that were measured on frames, in the base's axes or with
+    ``axes="local"`` in the frames' own: tau = Y p - J^T w.
     """
     named("fit: method", method, METHODS)
     refuse_no_robot("fit", robot)
@@ -71,6 +78,8 @@ def fit(
         raise InputError(
             f"fit: rcond={rcond!r}; expected a part of the largest singular value, 0 to below 1."
         )
+    if forces is not None:
+        q, v, a, tau = _unloaded(robot, q, v, a, tau, forces, axes)
     samples = Samples(robot, q, v, a, tau, check)
     task = task_for(robot, friction, rotors, offset, prior, payload_link)
     by_joint = None if weights is None else _weights(weights, task.joints)
@@ -134,6 +143,23 @@ def _with_stribeck(task: Task, samples: Samples, method: str, given: Any) -> Fit
     return task.result(
         "wls", found.data, found.solution, parameters, found.values, found.deviations
     )
+
+
+def _unloaded(
+    robot: Any, q: Any, v: Any, a: Any, tau: Any, forces: Forces, axes: str
+) -> tuple[Any, Any, Any, Any]:
+    """The states, with the torques that they would have taken without external forces."""
+    if hasattr(q, "states"):
+        q, v, a, tau = q.states
+    if v is None or a is None or tau is None:
+        raise InputError("fit: forces are given with arrays q, v, a and tau, or Data; not blocks.")
+    for frame, wrench in wrenches_of("fit: forces", forces).items():
+        if np.shape(wrench) not in ((6,), (len(q), 6)):
+            raise InputError(
+                f"fit: forces: that on {frame} has shape {np.shape(wrench)}; expected (6,) or "
+                f"({len(q)}, 6), a wrench per sample."
+            )
+    return q, v, a, np.asarray(tau) - external_torques(robot, q, forces, axes)
 
 
 def _weights(given: npt.ArrayLike, joints: int) -> Array:

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from appell.errors import ModelError
 from appell.identify.base.base_parameters import Base
+from appell.robots.dynamics import Forces
+from appell.robots.known_torques import known_torques
 from appell.robots.robot import Array
 
 
@@ -76,9 +78,19 @@ class Fit:
             )
         return self.nominal.with_parameters(self.parameters, **self.basis.flags)
 
-    def predict(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
-        """Torques (..., nv) by the estimate, offsets and Stribeck's friction included."""
+    def predict(
+        self,
+        q: npt.ArrayLike,
+        v: npt.ArrayLike,
+        a: npt.ArrayLike,
+        *,
+        forces: Forces = None,
+        axes: str = "base",
+    ) -> Array:
+        """Torques (..., nv) by the estimate, offsets and Stribeck's friction included; with
+        external ``forces``, wrenches (..., 6) by frame, tau = Y p - J^T w."""
         tau = self.nominal.regressor(q, v, a, **self.basis.flags) @ self.parameters
+        tau = tau + known_torques(self.nominal, q, forces, axes)
         if "offset" in self.extra:
             tau = tau + self.extra["offset"]
         if "stribeck" in self.extra:

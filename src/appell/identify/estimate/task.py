@@ -16,6 +16,7 @@ from appell.identify.estimate.compress import Block
 from appell.identify.estimate.physical import faults
 from appell.identify.estimate.result import Fit
 from appell.identify.estimate.solve import Solution, Triangles
+from appell.robots.known_torques import known_torques
 from appell.robots.robot import Array
 
 More = Callable[[int, Array], list[Array]]  # further columns of a joint, from its speeds
@@ -78,6 +79,8 @@ class Task:
         if self.payload is not None:
             rubbing = {"friction": True} if self.basis.friction else {}
             tau = tau - self.robot.inverse_dynamics(q, v, a, **rubbing)
+        else:
+            tau = tau - known_torques(self.robot, q)
         made = []
         for j in range(self.joints):
             extra: list[Array] = [np.ones(len(tau))] if self.offset else []

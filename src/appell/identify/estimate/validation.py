@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from appell.errors import InputError
 from appell.identify.data.dataset import Data
 from appell.identify.estimate.result import Fit
+from appell.robots.dynamics import Forces
+from appell.robots.known_torques import external_torques
 from appell.robots.robot import Array, Robot
 
 _LITTLE = 0.01  # of the variance: who leaves less than this is as good as the nominal model
@@ -84,8 +86,9 @@ class Validation:
         )
 
 
-def validate(fit: Fit, data: Data) -> Validation:
-    """Compare an estimate's forces, and the nominal model's, with measured ones."""
+def validate(fit: Fit, data: Data, *, forces: Forces = None, axes: str = "base") -> Validation:
+    """Compare an estimate's forces, and the nominal model's, with measured ones. ``forces`` are
+    the wrenches (N, 6) that the surroundings exerted on frames, as for ``fit``."""
     if not isinstance(fit, Fit) or not isinstance(data, Data):
         raise InputError(
             f"validate({type(fit).__name__}, {type(data).__name__}): expected a Fit and Data, as "
@@ -96,16 +99,30 @@ def validate(fit: Fit, data: Data) -> Validation:
         raise InputError(
             f"validate: the data have {data.q.shape[1]} joints, and '{robot.name}' {robot.nq}."
         )
-    friction = {"friction": True} if hasattr(robot, "friction") else {}  # a wrist has none
-    by_nominal = robot.inverse_dynamics(data.q, data.v, data.a, **friction)
-    return Validation(fit, data, fit.predict(data.q, data.v, data.a), by_nominal)
+    friction: dict[str, Any] = (
+        {"friction": True} if hasattr(robot, "friction") else {}
+    )  # a wrist has none
+    felt: dict[str, Any] = {} if forces is None else {"forces": forces, "axes": axes}
+    states = data.q, data.v, data.a
+    by_nominal = robot.inverse_dynamics(*states, **friction, **felt)
+    return Validation(fit, data, fit.predict(*states, **felt), by_nominal)
 
 
-def cross_validate(robot: Robot, data: Data, *, folds: int = 5, **options: Any) -> Array:
+def cross_validate(
+    robot: Robot,
+    data: Data,
+    *,
+    folds: int = 5,
+    forces: Forces = None,
+    axes: str = "base",
+    **options: Any,
+) -> Array:
     """The rms error at each joint, (folds, n), when each of so many stretches of time is predicted
     from the rest; ``options`` are those of :func:`appell.identify.fit`."""
     from appell.identify.estimate.fitting import fit
 
+    if forces is not None:  # what the joints would have given without them
+        data = replace(data, tau=data.tau - external_torques(robot, data.q, forces, axes))
     rows = []
     for rest, held_out in data.folds(folds):
         found = fit(robot, *rest.states, **options)

@@ -222,7 +222,7 @@ def _drive(joint: Element) -> Joint:
         lower, upper = (_unlimited(number(limit, key, 0.0)) for key in ("lower", "upper"))
     if lower > upper:
         raise fault(limit, f"lower, {lower:g}, is above upper, {upper:g}; exchange them.")
-    rotor = child(joint, "appell")
+    own, coulomb = child(joint, "appell"), magnitude(dynamics, "friction", 0.0)
     pitch = number(joint, "pitch") if kind == "helical" else 0
     if kind == "helical" and pitch == 0:
         raise fault(joint, 'its pitch is 0; give one, in m/rad, or write type="revolute".')
@@ -234,10 +234,13 @@ def _drive(joint: Element) -> Joint:
         speed=_unlimited(magnitude(limit, "velocity", inf)),
         effort=_unlimited(magnitude(limit, "effort", inf)),
         viscous=magnitude(dynamics, "damping", 0.0),
-        coulomb=magnitude(dynamics, "friction", 0.0),
-        rotor=magnitude(rotor, "rotor", 0.0),
-        gear=number(rotor, "gear", 1.0),
+        coulomb=coulomb,
+        rotor=magnitude(own, "rotor", 0.0),
+        gear=number(own, "gear", 1.0),
         pitch=pitch,
+        coulomb_backwards=magnitude(own, "coulomb_backwards", coulomb),
+        stiffness=magnitude(own, "stiffness", 0.0),
+        rest=number(own, "rest", 0.0),
     )
 
 

@@ -1,8 +1,8 @@
 """Robots written as URDF files.
 
 A moving link carries all the inertia of its body; links behind fixed joints follow it without
-any. What URDF has no words for (rotors, gravity, a free base, coordinates in an order of their
-own) stands in elements <appell>, which
+any. What URDF has no words for (rotors, springs, Coulomb friction that is another backwards,
+gravity, a free base, coordinates in an order of their own) stands in elements <appell>, which
 ``appell.load`` reads and other programs pass over, and helical and spherical joints are types
 of Appell's own, at which other programs refuse the file: a warning says so.
 """
@@ -239,8 +239,12 @@ def _drive(element: Any, joint: Joint, free_turn: bool) -> None:
     if joint.viscous or joint.coulomb:
         damping, friction = _text([joint.viscous]), _text([joint.coulomb])
         etree.SubElement(element, "dynamics", damping=damping, friction=friction)
-    if joint.rotor != 0:
-        etree.SubElement(element, "appell", rotor=_text([joint.rotor]), gear=_text([joint.gear]))
+    names = ["rotor", "gear"] if joint.rotor != 0 else []
+    names += ["stiffness", "rest"] if joint.stiffness != 0 else []
+    names += ["coulomb_backwards"] if joint.coulomb_backwards is not None else []
+    if names:
+        own = {name: _text([getattr(joint, name)]) for name in names}
+        etree.SubElement(element, "appell", own)
 
 
 def _limit(x: float) -> str:

@@ -213,18 +213,26 @@ class ClosedRobot(Robot):
         """Of all joints of the tree, (..., joints)."""
         return self._evaluate("accelerations", (q, v, a), None)
 
-    def reactions(self, q: Numbers, v: Numbers, tau: Numbers | None = None) -> Array:
+    def reactions(
+        self,
+        q: Numbers,
+        v: Numbers,
+        tau: Numbers | None = None,
+        *,
+        forces: Forces = None,
+        axes: str = "base",
+    ) -> Array:
         """Forces and moments in the loops, (..., rows), as ``reaction_names`` lists them: on the
-        second place of a loop, in its axes, while the actuators give tau. Where redundant loops
-        leave them undetermined, those of least norm."""
+        second place of a loop, in its axes, while the actuators give tau and the surroundings
+        external ``forces``. Where redundant loops leave them undetermined, those of least norm."""
         if self.actuated and tau is None:
             raise InputError(
                 f"reactions: tau is missing; expected (..., {len(self.actuated)}), the forces of "
                 f"{', '.join(self.actuated)} (zeros where they rest)."
             )
-        a = self.forward_dynamics(q, v, tau)
+        a = self.forward_dynamics(q, v, tau, forces=forces, axes=axes)
         of_tree = self.speeds(q, v), self.accelerations(q, v, a)
-        needed = Robot(self.model).inverse_dynamics(q, *of_tree)
+        needed = Robot(self.model).inverse_dynamics(q, *of_tree, forces=forces, axes=axes)
         if self.actuated:
             needed[..., list(self.mechanism.actuated)] -= np.asarray(tau, dtype=float)
         J = self.assembly.rows(q)
@@ -250,6 +258,20 @@ class ClosedRobot(Robot):
         """How far (..., nv) the independent joints move from q1 to q2: what leads there along the
         loops, from a configuration on the same branch. Refused where wheels roll."""
         return along_loops.difference(self, q1, q2)
+
+    def integrate_derivatives(self, q: Numbers, dv: Numbers) -> Any:
+        """Refused: a closed robot's displacements are those of its independent joints."""
+        raise self._along_loops("integrate_derivatives")
+
+    def difference_derivatives(self, q1: Numbers, q2: Numbers) -> Any:
+        """Refused: a closed robot's displacements are those of its independent joints."""
+        raise self._along_loops("difference_derivatives")
+
+    def _along_loops(self, method: str) -> InputError:
+        return InputError(
+            f"{method}: '{self.name}' has loops, along which its independent joints move; ask it "
+            "of its tree, appell.Robot(robot.model)."
+        )
 
     def normalise(self, q: Numbers) -> Array:
         """Closed configurations (..., nq) near these, with quaternions of length one."""

@@ -17,7 +17,7 @@ from appell.equations.motion.operational import operational_inertia, operational
 from appell.equations.quantities import QUANTITIES, REGRESSORS
 from appell.equations.quantity import Quantity, state
 from appell.errors import InputError
-from appell.model.model import Model
+from appell.model.model import FrameName, Model
 from appell.model.parameters import values
 from appell.robots.closed import mechanism, reduce
 from appell.robots.closed.mechanism import Mechanism
@@ -64,6 +64,7 @@ CLOSED_QUANTITIES: dict[str, Quantity] = {
     "gravity": _reduced(_q, {"g": _n}, reduce.gravity, "gravity"),
     "bias": _reduced(_qv, {"b": _n}, reduce.bias, *_ID),
     "friction": _reduced(_qv, {"f": _n}, reduce.friction, "friction"),
+    "springs": _reduced(_q, {"f": _n}, reduce.springs, "springs"),
     "kinetic_energy": _reduced(_qv, {"T": ()}, reduce.kinetic_energy, "kinetic_energy"),
     "potential_energy": _reduced(_q, {"U": ()}, reduce.potential_energy, "potential_energy"),
     "gibbs_function": _reduced(_qva, {"G": ()}, reduce.gibbs_function, "gibbs_function"),
@@ -180,7 +181,7 @@ class Closed:
     def default(self, quantity: str) -> str:
         return next(iter(CLOSED_QUANTITIES[quantity].formulations))
 
-    def frame(self, name: str | None) -> Any:
+    def frame(self, name: FrameName | None) -> Any:
         return self.mechanism.model.frame(name)
 
     def values(self, group: str) -> Array:

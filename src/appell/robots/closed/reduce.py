@@ -205,6 +205,11 @@ def friction(m: Mechanism, q: List, u: List) -> list[Scalar]:
     return reduction.work(m.tree("friction")(reduction.speeds(u)))
 
 
+def springs(m: Mechanism, q: List) -> list[Scalar]:
+    """What springs in the tree's joints take from the independent speeds."""
+    return Reduction(m, q).work(m.tree("springs")(q))
+
+
 def speeds(m: Mechanism, q: List, u: List) -> list[Scalar]:
     """Of all the tree's joints."""
     return Reduction(m, q).speeds(u)

@@ -73,7 +73,7 @@ class Limbs:
     def default(self, quantity: str) -> str:
         return next(iter(QUANTITIES[quantity].formulations))
 
-    def frame(self, name: str | None) -> str:
+    def frame(self, name: Any) -> str:
         return self.model.frame(name)
 
     def values(self, group: str) -> Array:

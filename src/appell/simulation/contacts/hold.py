@@ -101,7 +101,7 @@ class Holder:
         self.mechanics, self.contacts, self.mu = mechanics, contacts, mu
         self.torque = mechanics.loaded(mechanics.driven(torque), forces, axes)
         self.smallest = max(atol, 1e-12)
-        self.viscous, self.dry = (friction * x for x in mechanics.friction)
+        self.viscous, self.dry, self.constant = (friction * x for x in mechanics.friction)
         self.rubs = bool(self.viscous.any() or self.dry.any())
 
     def at(self, q: Array, v: Array) -> ContactState:
@@ -120,7 +120,7 @@ class Holder:
         """dq/dt and accelerations without the forces of contacts and of what sticks."""
         forces = self.torque(t, q, v)
         if self.rubs:
-            forces = forces - self.viscous * self.mechanics.speeds(q, v)
+            forces = forces - self.viscous * self.mechanics.speeds(q, v) - self.constant
             if turning is not None:
                 forces = forces - self.dry * turning
         rate = self.mechanics.flow(q, v, forces)

@@ -107,10 +107,9 @@ def _instant(
     mechanics = holder.mechanics
     speeds = mechanics.speeds(q, v)
     dry = [int(j) for j in np.flatnonzero(holder.dry)]
-    # The speeds of joints that follow others are rounded where these are put right after a step, so
-    # that one whose speed has just turned round may be a little faster than the bound.
-    bound = 2 * slow if mechanics.restores else slow
-    at_rest = [j for j in dry if abs(speeds[j]) <= bound]
+    # A joint whose speed has just turned round is as fast as the slack of its margin, and a little
+    # faster by how exactly that was located, and where joints follow others by rounding.
+    at_rest = [j for j in dry if abs(speeds[j]) <= 2 * slow]
     if mechanics.restores:  # loops stop those that the ones at rest determine
         rows = mechanics.rows(q).T
         some = _independent(rows, at_rest)
