@@ -68,8 +68,41 @@ def pairs() -> Iterator[tuple[str, Call, Call]]:
                 lambda x, iv=iv: x[iv],
             ),
         }  # fmt: skip
+        if name == "talos":
+            calls["dynamics on two fixed feet"] = _on_two_feet(both)
         for what, (ours, theirs, read) in calls.items():
             expected = read(theirs())
             if expected is not None and not np.allclose(ours(), expected, rtol=1e-6, atol=1e-6):
                 raise RuntimeError(f"{shown}, {what}: Pinocchio's is another")
             yield f"{shown}: {what}", ours, theirs
+
+
+def _on_two_feet(both: Any) -> tuple[Call, Call, Callable[[Any], Any]]:
+    """Constrained forward dynamics with both soles held."""
+    import pinocchio as pin
+
+    import appell
+
+    model, data = both.other, both.data
+    feet = [f"{side}_sole_link" for side in ("left", "right")]
+    held = pin.StdVec_RigidConstraintModel()
+    for foot in feet:
+        frame = model.frames[both.links[foot]]
+        place = pin.LOCAL_WORLD_ALIGNED
+        held.append(
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_6D, model, frame.parentJoint, frame.placement, place
+            )
+        )
+    theirs = pin.StdVec_RigidConstraintData()
+    theirs.extend(x.createData() for x in held)
+    pin.initConstraintDynamics(model, data, held, theirs)
+    settings = pin.ProximalSettings(1e-12, 0.0, 1)
+    p, pv, ptau = both.there(both.tau)
+    contacts = [appell.Contact(foot, "fixed") for foot in feet]
+    q, v, tau = both.q, both.v, both.tau
+    return (
+        lambda: both.robot.contact_dynamics(q, v, tau, contacts=contacts).acceleration,
+        lambda: pin.constraintDynamics(model, data, p, pv, ptau, held, theirs, settings),
+        lambda a: a[both.iv],
+    )
