@@ -98,7 +98,7 @@ def _on_two_feet(both: Any) -> tuple[Call, Call, Callable[[Any], Any]]:
     theirs.extend(x.createData() for x in held)
     pin.initConstraintDynamics(model, data, held, theirs)
     settings = pin.ProximalSettings(1e-12, 0.0, 1)
-    # Feet at rest: of those that move, Pinocchio holds the spatial acceleration, Appell the true one.
+    # Feet at rest: of those that move Pinocchio holds the spatial acceleration, we the true one.
     J = np.vstack([both.robot.jacobian(both.q, foot) for foot in feet])
     both.v = both.v - np.linalg.pinv(J) @ (J @ both.v)
     p, pv, ptau = both.there(both.tau)
