@@ -85,3 +85,17 @@ def test_it_runs(row, names):
     for x in numbers if isinstance(numbers, tuple) else (numbers,):
         if isinstance(x, np.ndarray):
             assert np.isfinite(x).all()
+
+
+def test_names_beside_those_of_other_libraries_are_there():
+    """The right columns of docs/coming_from.md."""
+    text = (PAGE.parent / "coming_from.md").read_text()
+    right = [line.split("|")[2] for line in text.splitlines() if line.startswith("|")]
+    named = {
+        x for cell in right for code in CODE.findall(cell) for x in re.findall(r"^[\w.]+", code)
+    }
+    options = {"viscous", "coulomb", "coulomb_backwards"}
+    for name in named - options:
+        last = name.split(".")[-1]
+        known = (appell, appell.Robot, appell.control)
+        assert any(hasattr(x, last.removesuffix("=")) for x in known), name
