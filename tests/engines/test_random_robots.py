@@ -36,7 +36,7 @@ DERIVATIVES = ("dtau_dq", "dtau_dv", "dtau_da", "da_dq", "da_dv", "da_dtau")
 # whose joints all hang on the base) is rounding of about 1e-16 in the other engines.
 SMALLEST = 1e-4
 
-# What the engines answer; frames, momentum and the rest are compared in test_agreement.py.
+# What the engines answer; frames, momentum and the rest are compared in test_beside_pinocchio.py.
 ASKED = (
     "inverse_dynamics", "forward_dynamics", "bias", "gravity", "coriolis_matrix", "mass_matrix",
     "kinetic_energy", "potential_energy", "jacobian", "forward_kinematics",

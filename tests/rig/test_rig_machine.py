@@ -74,8 +74,8 @@ def test_a_cycle_moves_the_arm_as_the_exact_plant_does():
     rng = np.random.default_rng(3)
     arm = SimulatedArm(ROBOT, PUMA, START)
     friction = Friction(PUMA.viscous, PUMA.coulomb)
-    viscous, coulomb, stiction = friction.levels(6)
-    exact = RubbingPlant(ROBOT, viscous, None, coulomb, stiction)
+    viscous, *dry = friction.levels(6)
+    exact = RubbingPlant(ROBOT, viscous, None, dry)
     y = np.concatenate([START, np.zeros(6)])
     gravity = ROBOT.gravity(START)
     for k in range(300):

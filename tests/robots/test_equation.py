@@ -50,10 +50,13 @@ def test_equations_are_in_the_robots_own_coordinates(name):
         expected = robot.kernel(quantity, frame=frame)(*states)
         size = np.abs(expected).max()
         for formulation in asked.formulations:
+            wanted = expected
             equation = robot.equation(quantity, formulation=formulation, frame=frame)
             found = np.array(equation(*(x.tolist() for x in states)), dtype=float)
+            if quantity == "coriolis_matrix":  # other factorisations, the same C v
+                found, wanted = found @ states[1], expected @ states[1]
             # Rounding of a few bodies, and the condition of M in forward dynamics.
-            assert np.abs(found - expected).max() < 1e-10 * size, (quantity, formulation)
+            assert np.abs(found - wanted).max() < 1e-10 * size, (quantity, formulation)
 
 
 def test_formulas_of_a_robot_with_turned_and_mimicking_joints_are_its_own():

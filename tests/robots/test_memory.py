@@ -57,8 +57,10 @@ def test_an_out_that_cannot_take_the_result_is_refused(robot, n, wrong):
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_a_nan_in_any_input_is_seen_in_every_quantity(quantity):
-    """An arm that turns and slides, with friction, so that every quantity feels something."""
+    """An arm that turns and slides, with friction and springs, so that every quantity feels
+    something."""
     arm = Robot(random_tree(4, 2, branching=0.0, prismatic=0.25, friction=True))
+    arm = arm.with_springs(dict.fromkeys(arm.joint_names, 3.0))
     assert {joint.kind for joint in arm.model.joints} == {"revolute", "prismatic"}
     kernel = arm.kernel(quantity, frame=arm.link_names[-1] if QUANTITIES[quantity].frame else None)
     given = np.random.default_rng(0).normal(size=(len(kernel.inputs), 4))

@@ -7,6 +7,7 @@ mechanism, a spherical parallel robot.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -25,7 +26,7 @@ from appell.model.regroup import regrouped
 
 Array = npt.NDArray[np.floating[Any]]
 
-OF_TREES: Mapping[str, Quantity] = QUANTITIES | OF_CONTACTS
+OF_TREES: Mapping[str, Quantity] = ChainMap(QUANTITIES, OF_CONTACTS)
 
 
 class System(Protocol):
