@@ -262,6 +262,15 @@ class Dynamics(FramesAndMomentum, ABC):
         """A quantity with external forces, if there are any."""
         if forces is None:
             return self._evaluate(quantity, arguments, out)
+        known = None
+        if type(forces) is dict and out is None:
+            known = (quantity, axes, *forces)
+            try:
+                single = self._singles.get(known)  # found sooner than by all options
+            except TypeError:  # a frame that is no name
+                known = single = None
+            if single is not None:
+                return single(*arguments, *forces.values())
         if type(forces) is not dict and not isinstance(forces, Mapping):
             raise InputError(
                 f"{quantity}: forces = {forces!r}; expected wrenches by frame: "
@@ -269,4 +278,7 @@ class Dynamics(FramesAndMomentum, ABC):
             )
         arguments = (*arguments, *forces.values())
         options = (None, axes, None, tuple(forces)) if forces else ()
-        return self._evaluate(quantity, arguments, out, options)
+        result = self._evaluate(quantity, arguments, out, options)
+        if known and options:
+            self._singles[known] = self._singles[quantity, options]
+        return result
