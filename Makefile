@@ -22,7 +22,7 @@ QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.p
 demo: $(VENV)/.demo
 	$(BIN)/appell run
 
-test: lint
+test: lint $(VENV)/.browser
 	$(BIN)/pytest $(CORES)
 	$(BIN)/python tests/machines.py $(CORES)
 
@@ -44,7 +44,7 @@ bench: $(VENV)/.bench
 campaign: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.impacts
 
-pictures: $(VENV)/.demo
+pictures: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/answers.py
 
@@ -63,6 +63,11 @@ $(VENV)/.bench: EXTRAS = bench
 $(VENV)/.docs: EXTRAS = docs
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.docs: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	@touch $@
+
+# A headless Chromium, found or fetched.
+$(VENV)/.browser: $(VENV)/.test
+	$(BIN)/python tests/browser.py
 	@touch $@
 
 clean:

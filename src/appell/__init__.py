@@ -24,6 +24,7 @@ _HOMES = {
     "load": "appell.robots.registry",
     "set_threads": "appell.compile.threads",
     "simulate": "appell.simulation.simulate",
+    "view": "appell.show.viewer.view",
     "AppellError": "appell.errors",
     "InputError": "appell.errors",
     "ModelError": "appell.errors",
@@ -48,7 +49,8 @@ _MODULES = (
 __all__ = [
     "AppellError", "Builder", "Contact", "Frame", "InputError", "ModelError", "PhysicalWarning",
     "Robot", "SphericalRobot", "UrdfWarning", "close", "control", "export", "identify", "inertia",
-    "load", "papers", "rig", "robots", "set_threads", "simulate", "simulation", "study", "walls",
+    "load", "papers", "rig", "robots", "set_threads", "simulate", "simulation", "study", "view",
+    "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from appell.robots.registry import load
     from appell.robots.robot import Robot
     from appell.robots.spherical.spherical_robot import SphericalRobot
+    from appell.show.viewer.view import view
     from appell.simulation.simulate import simulate
 
 

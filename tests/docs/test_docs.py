@@ -17,6 +17,7 @@ NAMES = (
     "models",
     "recipes",
     "simulation",
+    "viewer",
     "contacts",
     "control",
     "inverse_kinematics",

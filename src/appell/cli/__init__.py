@@ -11,6 +11,7 @@ from appell.cli import (  # noqa: F401  (each adds its commands)
     reproduce,
     robots,
     run,
+    view,
 )
 from appell.cli.app import app
 

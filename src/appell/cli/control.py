@@ -70,6 +70,9 @@ Numbers = Annotated[
     str | None, typer.Option("--machine", help="Its numbers: module:name of a Machine.")
 ]
 Live = Annotated[bool, typer.Option("--live/--quiet", help="Show the run while it goes on.")]
+Seen = Annotated[
+    bool, typer.Option("--view", help="Show the arm in the browser while the run goes on.")
+]
 
 
 @control.command()
@@ -90,6 +93,7 @@ def move(
     machine: Numbers = None,
     switch: Switches = None,
     live: Live = True,
+    view: Seen = False,
 ) -> None:
     """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
     from appell.control import quintic
@@ -98,8 +102,8 @@ def move(
     start = _positions(wakes or _home(chosen), chosen)
     trajectory = quintic(start, _positions(to, chosen), duration)
     own = _own(hardware, machine)
-    switches = _switches(switch)
-    _run(_setup(chosen, trajectory, channel, log, fault, start, switches=switches, **own), live)
+    own["switches"] = _switches(switch)
+    _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live, view)
 
 
 @control.command()
@@ -122,6 +126,7 @@ def follow(
     machine: Numbers = None,
     switch: Switches = None,
     live: Live = True,
+    view: Seen = False,
     speed: Annotated[float, typer.Option(help="So many times as fast as the file says.")] = 1.0,
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
 ) -> None:
@@ -137,7 +142,7 @@ def follow(
     motion = (file, chosen.robot.nv, speed, _joints(chosen), outputs)
     trajectory, switches = read_motion(*motion, kinds=_kinds(chosen))
     own["switches"] = _switches(switch, switches)
-    _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live)
+    _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live, view)
 
 
 control.command("replay", help="The same, for what teach has written.")(follow)
@@ -265,16 +270,26 @@ def _setup(
     return setup(law, trajectory, channel=channel, log=log, faults=given, q0=start, **others)
 
 
-def _run(ready: Setup, live: bool) -> None:
-    from appell.cli.control_view import watching
+def _run(ready: Setup, live: bool, view: bool) -> None:
+    from appell.cli.control_view import in_viewer, watching
     from appell.rig.loop.real_time_run import start
     from appell.rig.start import in_lockstep
 
     if ready.channel == "lockstep":
+        if view:
+            raise InputError(
+                "--view shows runs in real time, and --channel lockstep has none; give another "
+                "channel, or write a --log and see it with `appell view LOG`."
+            )
         report = in_lockstep(ready)
     else:
-        with _breakable(), start(ready) as running, watching(live) as watch:
-            report = running.wait(watch)
+        with (
+            _breakable(),
+            start(ready) as running,
+            watching(live) as watch,
+            in_viewer(ready.robot if view else None, watch) as look,
+        ):
+            report = running.wait(look)
     _tell_unused(ready, report)
     _finish(report, ready.log)
 

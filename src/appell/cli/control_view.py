@@ -43,6 +43,30 @@ def watching(wanted: bool) -> Iterator[Callable[[Running], None] | None]:
         yield look
 
 
+@contextmanager
+def in_viewer(
+    robot: Any, besides: Callable[[Running], None] | None = None
+) -> Iterator[Callable[[Running], None] | None]:
+    """What looks at a run now and then and shows it in the browser, and as ``besides`` does; that
+    alone where there is no robot to be shown."""
+    if robot is None:
+        yield besides
+        return
+    from appell import view
+
+    with view(robot) as viewer:
+        typer.echo(viewer.url)
+
+        def look(running: Running) -> None:
+            row = running.now()
+            if row is not None:
+                viewer.move(row["q"])
+            if besides is not None:
+                besides(running)
+
+        yield look
+
+
 def table_of(row: Any, units: Sequence[Units]) -> Table:
     """A cycle: the joints in lines."""
     from rich.table import Table

@@ -93,11 +93,12 @@ def _parts_of_function(function: FunctionType) -> tuple[str, Sequence[Any]]:
 
 @lru_cache(maxsize=256)
 def _fields(kind: Any) -> tuple[str, ...]:
-    """The fields of a dataclass or NamedTuple of Appell's own, which its module has by its name."""
+    """The fields of a dataclass or NamedTuple of Appell's own, which its module has by its name; of
+    a dataclass, those by which it is compared."""
     if vars(_module(kind.__module__)).get(kind.__qualname__) is not kind:
         raise Unidentified
     if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
+        return tuple(field.name for field in fields(kind) if field.compare)
     if not hasattr(kind, "_fields"):
         raise Unidentified
     return tuple(kind._fields)

@@ -41,7 +41,9 @@ class Description(NamedTuple):
         """The model of this description, otherwise as ``model`` is."""
         same = {"gravity": model.gravity, "tip": model.tip, "points": model.points} | changes
         links, hinges, order, base, _ = self
-        return assemble(model.name, links, hinges, physical=False, order=order, base=base, **same)
+        same |= {"order": order, "base": base}
+        changed = assemble(model.name, links, hinges, physical=False, **same)
+        return replace(changed, shapes=model.shapes)
 
 
 def described(model: Model) -> Description:
@@ -132,7 +134,9 @@ def attached(
     )
     tip = f"{prefix}{other.tip}" if other.tip and model.tip == on.name else model.tip
     points = (*model.points, *(prefix + x for x in other.points)) if model.points else ()
-    return both.assembled(model, tip=tip, points=points)
+    shapes = (replace(shape, link=prefix + shape.link) for shape in other.shapes)
+    whole = both.assembled(model, tip=tip, points=points)
+    return replace(whole, shapes=(*model.shapes, *shapes))
 
 
 def with_frame(model: Model, name: str, link: str, pose: Pose = None) -> Model:

@@ -18,6 +18,7 @@ from appell.maths.rotation import After, Matrix, Rotation, about_z
 from appell.maths.scalar import Scalar, is_zero
 from appell.maths.vector import Symmetric, Tensor, Vector, Z
 from appell.model.inertia import NOTHING, Inertia
+from appell.model.shapes import Shape
 
 BASE = -1
 FREE = 6  # speeds of a free body
@@ -251,6 +252,7 @@ class Model:
     points: tuple[str, ...] = ()  # frames whose origins can touch a wall; all of them if none
     ground: Inertia = NOTHING  # of the links on a fixed base: for what is built from this model
     spread_out: bool = False  # whether states have been spread to the bodies' joints: see spread
+    shapes: tuple[Shape, ...] = field(default=(), compare=False, repr=False)  # of links, drawn
 
     @property
     def nv(self) -> int:

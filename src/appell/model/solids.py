@@ -18,7 +18,7 @@ from appell.maths.vector import ZERO, Symmetric
 from appell.model.axes import as_rotation, as_vector, from_rpy
 from appell.model.inertia import Inertia
 
-__all__ = ["box", "capsule", "cylinder", "ellipsoid", "mesh", "point", "sphere"]
+__all__ = ["box", "capsule", "cylinder", "ellipsoid", "equal_box", "mesh", "point", "sphere"]
 
 Three = Sequence[float]
 _HERE = (0.0, 0.0, 0.0)
@@ -101,6 +101,17 @@ def mesh(
     tensor = heavy * (np.trace(spread) * np.eye(3) - spread)
     numbers = (tensor[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)))
     return Inertia(heavy, as_vector(heavy * com), Symmetric(*map(float, numbers)))
+
+
+def equal_box(inertia: Inertia) -> tuple[Any, Any]:
+    """The edges (3,) of the box that has this mass and inertia, and the rotation (3, 3) to its axes
+    from those of the link. A moment that no body can have counts as a flat box's."""
+    xx, xy, yy, xz, yz, zz = (float(x) for x in inertia.central)
+    moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] = -axes[:, 0]
+    squares = 6 * (moments.sum() - 2 * moments) / max(float(inertia.mass), 1e-300)
+    return np.sqrt(np.maximum(squares, 0.0)), axes
 
 
 def _surface(vertices: Any, faces: Any) -> tuple[Any, Any]:

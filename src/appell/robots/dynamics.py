@@ -46,6 +46,11 @@ class Dynamics(FramesAndMomentum, ABC):
         """The joints, or whatever else the coordinates are."""
 
     @property
+    def link_names(self) -> tuple[str, ...]:
+        """The links, each of which is a frame; none of a robot without frames."""
+        return ()
+
+    @property
     def independent(self) -> tuple[str, ...]:
         """What has the speeds v, in order."""
         return self.joint_names
@@ -217,6 +222,13 @@ class Dynamics(FramesAndMomentum, ABC):
         return self._forced("forward_dynamics_derivatives", arguments, out, forces, axes)
 
     # Itself
+
+    def view(self, q: Numbers | None = None, **options: Any) -> Any:
+        """A viewer of the robot in the browser, at coordinates q (neutral without), where sliders
+        move it: see :func:`appell.view` for the options, such as ``html="robot.html"``."""
+        from appell import view
+
+        return view(self, q, **options)
 
     def selfcheck(self, states: int = 100, seed: int = 0) -> list[Check]:
         """Check compiled kernels against the equations on floats and against laws of physics."""

@@ -52,6 +52,7 @@ class Run:
     formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
     kinds: Any = field(default=(), repr=False)  # of the joints, where the run is from a file
     quaternions: tuple[int, ...] = ()  # where in q each of them begins
+    robot_name: str = ""  # where the run is from a file
 
     # Of a closed robot
     speeds: Array | None = None  # (N, joints) of all joints of the tree
@@ -161,6 +162,7 @@ class Run:
             "stopped": self.stopped,
             "formulation": self.formulation,
             "kinds": self.robot.joint_kinds if self.robot else self.kinds,
+            "robot": self.robot.name if self.robot else self.robot_name,
             "quaternions": self.quaternions,
             "independent": self.independent,
             "choices": list(self.choices),
@@ -177,6 +179,14 @@ class Run:
             "facts": np.array(json.dumps(facts)),
         }
         return save_arrays(path, arrays)
+
+    def view(self, **options: Any) -> Any:
+        """A viewer of the run in the browser, where it is played: see :func:`appell.view` for the
+        options. A run that was read from a file needs its ``robot`` where the library has none of
+        its name."""
+        from appell import view
+
+        return view(self, **options)
 
     def plot(self) -> Figure:
         """A Matplotlib figure: coordinates, speeds and energies over time, along the path between
@@ -241,6 +251,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             formulation=facts.get("formulation"),  # older files have none
             kinds=tuple(str(kind) for kind in facts.get("kinds", ())),
             quaternions=turns,
+            robot_name=str(facts.get("robot", "")),  # older files have none
             independent=None if independent is None else tuple(map(int, independent)),
             choices=[(float(t), tuple(map(str, x))) for t, x in facts.get("choices", ())],
             pieces=[

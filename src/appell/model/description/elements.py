@@ -8,13 +8,16 @@ from pathlib import Path
 from re import sub
 from typing import Any
 
+import numpy as np
 from lxml import etree
 
 from appell.errors import ModelError, nearest, printable, shorten
+from appell.model.axes import from_rpy
 
 Element = Any  # lxml has no types
 
 _LARGEST = 16 * 2**20  # bytes; the files of the largest robots have a fiftieth of it
+_ZEROS = (0.0, 0.0, 0.0)
 _MOST = 10_000  # links or joints; the largest robots have some hundreds
 
 
@@ -186,6 +189,12 @@ def magnitude(element: Element | None, key: str, default: float) -> float:
     if found < 0:
         raise fault(element, f'<{tag(element)} {key}="{found:g}">: expected 0 or more.')
     return found
+
+
+def origin_of(element: Element) -> tuple[Any, Any]:
+    """The rotation Rz(yaw) Ry(pitch) Rx(roll) and the position of <origin>."""
+    origin = child(element, "origin")
+    return from_rpy(numbers(origin, "rpy", 3, _ZEROS)), np.array(numbers(origin, "xyz", 3, _ZEROS))
 
 
 def fault(element: Element, problem: str) -> ModelError:

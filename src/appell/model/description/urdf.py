@@ -1,14 +1,15 @@
 """Robots from URDF files, the format of ROS (https://wiki.ros.org/urdf/XML).
 
 Trees of revolute, continuous, prismatic, fixed, floating and planar joints, and of those that
-other programs do not know: helical and spherical ones. Shapes, transmissions and what simulators
-add are passed over, and no other file is opened.
+other programs do not know: helical and spherical ones. Shapes are kept for viewers; transmissions
+and what simulators add are passed over, and no other file is opened.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import copysign, inf
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from appell.errors import ModelError, UrdfWarning, shorten
 from appell.maths.vector import NIL, ZERO, Symmetric
-from appell.model.axes import as_rotation, as_vector, frame_along, from_rpy
+from appell.model.axes import as_rotation, as_vector, frame_along
 from appell.model.build import Base, assemble
 from appell.model.description.elements import (
     Element,
@@ -32,10 +33,12 @@ from appell.model.description.elements import (
     needed,
     number,
     numbers,
+    origin_of,
     parse,
     place,
     tag,
 )
+from appell.model.description.urdf_shapes import read_shapes
 from appell.model.hinges import CompoundJoint, Hinge, Mimic, in_series, on_a_plane
 from appell.model.inertia import NOTHING, Inertia
 from appell.model.model import Joint, Model
@@ -50,7 +53,6 @@ OWN = ("helical", "spherical", "ball")  # which URDF does not have
 COMPOUND: dict[str, Literal["free", "spherical"]] = {
     "floating": "free", "spherical": "spherical", "ball": "spherical",
 }  # fmt: skip
-_ZEROS = (0.0, 0.0, 0.0)
 
 
 def read_urdf(
@@ -114,6 +116,8 @@ def read_urdf(
     except ModelError as problem:
         raise ModelError(f"{place(robot)}: {problem}") from None
     file = place(robot).rpartition(":")[0]
+    folder = "" if is_text(source) else str(Path(source).absolute().parent)
+    shapes = read_shapes(robot, links.values(), folder, repairs)
     judge(model, inertias, physical, lines, file)
     if repairs:
         more = f"; and {len(repairs) - 5} more" if len(repairs) > 5 else ""
@@ -122,7 +126,7 @@ def read_urdf(
             UrdfWarning,
             stacklevel=4,
         )
-    return model
+    return replace(model, shapes=shapes)
 
 
 def is_text(source: Any) -> TypeGuard[str]:
@@ -173,7 +177,7 @@ def _inertia(link: Element, repairs: list[str]) -> Inertia:
     else:
         keys = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
         about_com = Symmetric(*(number(moments, key) for key in keys))
-    R, s = _origin(inertial)
+    R, s = origin_of(inertial)
     return Inertia(mass, ZERO, about_com).moved(as_rotation(R), as_vector(s))
 
 
@@ -190,7 +194,7 @@ def _hinges(
     name, kind = attribute(joint, "name"), _kind(joint)
     above = known(needed(joint, "parent"), "link", links)
     below = known(needed(joint, "child"), "link", links)
-    R, s = _origin(joint)
+    R, s = origin_of(joint)
     if kind == "fixed":
         return {}, [Hinge(name, above, below, None, R, s)]
     if kind not in COMPOUND and kind != "planar":
@@ -305,9 +309,3 @@ def _leaders(joints: Mapping[str, Element], repairs: list[str]) -> dict[str, Mim
 
 
 _SINGLE = ("revolute", "continuous", "prismatic", "helical")
-
-
-def _origin(element: Element) -> tuple[Array, Array]:
-    """The rotation Rz(yaw) Ry(pitch) Rx(roll) and the position of <origin>."""
-    origin = child(element, "origin")
-    return from_rpy(numbers(origin, "rpy", 3, _ZEROS)), np.array(numbers(origin, "xyz", 3, _ZEROS))

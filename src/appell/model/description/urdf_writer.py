@@ -26,6 +26,7 @@ from appell.maths.rotation import After
 from appell.maths.vector import Vector, Z
 from appell.model.axes import as_array, rpy
 from appell.model.description.urdf import OWN, TYPES, UNLIMITED
+from appell.model.description.urdf_shapes import add_shapes
 from appell.model.inertia import Inertia
 from appell.model.model import BASE, CYCLE, FREE, GRAVITY, Body, Compound, Frame, Joint, Model
 from appell.model.parameters import link_inertia
@@ -59,7 +60,8 @@ def urdf_text(model: Model) -> str:
     robot = etree.Element("robot", name=model.name)
     root = model.frames[0]
     for frame in model.frames:
-        _link(robot, frame.name, _inertia_of(model, frame))
+        own = [shape for shape in model.shapes if shape.link == frame.name]
+        add_shapes(_link(robot, frame.name, _inertia_of(model, frame)), own, _text)
     placed = {frame.name for frame in model.frames}
     compounds = {c.last: c for c in model.compounds if c.last != root.body}
     on_joints = {i: b for i, b in model.links.items() if i != root.body}
@@ -156,10 +158,10 @@ def _inertia_of(model: Model, frame: Frame) -> Inertia | None:
     return None
 
 
-def _link(robot: Any, name: str, inertia: Inertia | None) -> None:
+def _link(robot: Any, name: str, inertia: Inertia | None) -> Any:
     link = etree.SubElement(robot, "link", name=name)
     if inertia is None or not any(inertia.parameters):
-        return
+        return link
     if inertia.mass == 0:
         raise ModelError(
             f"link '{name}' has moments of inertia and no mass, which a URDF file cannot say; give "
@@ -171,6 +173,7 @@ def _link(robot: Any, name: str, inertia: Inertia | None) -> None:
     keys = ("ixx", "ixy", "iyy", "ixz", "iyz", "izz")
     moments = zip(keys, (_text([x]) for x in inertia.central), strict=True)
     etree.SubElement(inertial, "inertia", dict(moments))
+    return link
 
 
 def _moving(robot: Any, model: Model, body: Body, placed: set[str]) -> None:

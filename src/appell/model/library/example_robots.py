@@ -75,11 +75,11 @@ EXAMPLES = {
 
 def example_file(name: str) -> Path:
     """The file of a robot of the package; refused if the package is not there."""
-    for folder in _folders():
-        path = folder / "share" / PACKAGE / "robots" / EXAMPLES[name].file
+    for folder in robot_folders():
+        path = folder / EXAMPLES[name].file
         if path.is_file():
             return path
-    there = any((folder / "share" / PACKAGE).is_dir() for folder in _folders())
+    there = any(folder.is_dir() for folder in robot_folders())
     why = (
         f"the release that is installed has no {EXAMPLES[name].file}"
         if there
@@ -91,12 +91,12 @@ def example_file(name: str) -> Path:
     )
 
 
-def _folders() -> list[Path]:
-    """Where a package may have put its files."""
+def robot_folders() -> list[Path]:
+    """The folders where the package may have put its robots."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         own = [Path(str(distribution(PACKAGE).locate_file("cmeel.prefix")))]
     except PackageNotFoundError:
         own = []
-    return [*own, Path(sys.prefix)]
+    return [folder / "share" / PACKAGE / "robots" for folder in (*own, Path(sys.prefix))]

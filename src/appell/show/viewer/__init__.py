@@ -1,0 +1,1 @@
+"""The viewer: robots, runs and logs in the browser. It shows what robots answer."""
