@@ -73,6 +73,24 @@ def test_contacts_do_not_accelerate_and_their_forces_are_external_ones():
     close(robot.inverse_dynamics(q, v, a, forces=outside), tau)
 
 
+@pytest.mark.parametrize("axes", ["x", "y", "xx", "xy", "zxy"])
+def test_robots_built_at_right_angles_obey_the_equation_of_motion(axes):
+    """Compiled: boxes on hinges along the axes, so that much of the mass matrix is zero. What it
+    couples only by way of others is not zero in its inverse."""
+    build = appell.Builder("boxes", base="free")
+    build.link("body0", appell.inertia.box(5, (0.2, 0.3, 0.2)))
+    for k, axis in enumerate(axes, start=1):
+        build.link(f"body{k}", appell.inertia.box(1, (0.1, 0.2, 0.3), com=(0, 0, -0.15)))
+        place = (0.1, 0.05, -0.2)
+        build.joint(f"j{k}", "revolute", f"body{k // 2}", f"body{k}", pose=place, axis=axis)
+    robot = build.robot()
+    q, v, tau = state(robot, 3)
+    contact = [appell.Frame(f"body{k}", (0, 0.02, -0.3))]
+    found = robot.contact_dynamics(q, v, tau, contacts=contact)
+    needed = robot.inverse_dynamics(q, v, found.acceleration, forces=wrenches(found, contact))
+    close(needed, tau)
+
+
 def test_momentum_changes_by_contact_forces_and_weight_alone():
     robot = solo()
     q, v, tau = state(robot)

@@ -77,6 +77,15 @@ def coupled(M: Matrix) -> Paths:
     return [[*sorted(found), i] for i, found in enumerate(before)]
 
 
+def reached(paths: Paths) -> list[set[int]]:
+    """The columns of the inverse of a factor that are not zero: where its paths lead, and the paths
+    of these."""
+    found: list[set[int]] = []
+    for i, path in enumerate(paths):
+        found.append({i}.union(*(found[j] for j in path[:-1])))
+    return found
+
+
 def inverse_factor(M: Matrix) -> Matrix:
     """K, a lower triangle, with K K^T = M^-1 and K^T M K = 1."""
     n, paths = len(M), coupled(M)

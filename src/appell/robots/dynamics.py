@@ -291,6 +291,6 @@ class Dynamics(FramesAndMomentum, ABC):
         arguments = (*arguments, *forces.values())
         options = (None, axes, None, tuple(forces)) if forces else ()
         result = self._evaluate(quantity, arguments, out, options)
-        if known and options:
+        if known and (quantity, options) in self._singles:
             self._singles[known] = self._singles[quantity, options]
         return result

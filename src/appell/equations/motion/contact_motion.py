@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from appell.equations.linear import back_substitute, coupled, dot, factorise, inverse_factor
+from appell.equations.linear import (
+    back_substitute,
+    coupled,
+    dot,
+    factorise,
+    inverse_factor,
+    reached,
+)
 from appell.equations.motion.operational import dense
 from appell.equations.quantities import QUANTITIES
 from appell.equations.quantity import Quantity, state
@@ -72,8 +79,8 @@ def held_motion(
     """Accelerations, forces, and of each row of forces the part of G = J M^-1 J^T that those after
     it leave to it, while contacts hold: links by name, each with 3 rows of forces or 6. ``Kx`` are
     what :func:`free_motion` gives, and ``points`` where on the links contacts are."""
-    n, before = model.nv, coupled(_of("mass_matrix", model, q))
-    K = [[Kx[i][j] if j in before[i] else 0 for j in range(n)] for i in range(n)]
+    n, within = model.nv, reached(coupled(_of("mass_matrix", model, q)))
+    K = [[Kx[i][j] if j in within[i] else 0 for j in range(n)] for i in range(n)]
     x = [row[n] for row in Kx]
     U, drift = [], []
     for k, (name, rows) in enumerate(contacts):
