@@ -16,8 +16,8 @@ Rate = Callable[[Scalar, list[Scalar]], Sequence[Scalar]]
 class Tableau:
     """An explicit Runge-Kutta method, written down as its coefficients.
 
-    The rates are k[0] = f(t, y) and k[i] = f(t + c[i-1] h, y + h sum_j a[i-1][j] k[j]); the step
-    ends at y + h sum_i b[i] k[i]. The rate at the end of the step is one more k.
+    The rates are ``k[0] = f(t, y)`` and ``k[i] = f(t + c[i-1] h, y + h sum_j a[i-1][j] k[j])``; the
+    step ends at ``y + h sum_i b[i] k[i]``. The rate at the end of the step is one more k.
 
     ``errors`` are weights of all these k: h sum_i e[i] k[i] estimates the error of a step, which
     is proportional to h^(order + 1). A second row refines the estimate as DOP853 does (Hairer,
