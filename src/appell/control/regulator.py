@@ -55,8 +55,9 @@ def linearise(
     """A and B of the motion near a state, (2 nv, 2 nv) and (2 nv, forces).
 
     ``dt`` gives those of steps of that length, s, by the matrix exponential of A and B as they are
-    at this state (exact at rest; of a state that moves, to first order in dt); ``actuated`` names the joints that have forces
-    (all without it); ``friction`` adds the viscous friction of the joints; ``forces`` are external.
+    at this state (exact at rest; of a state that moves, to first order in dt); ``actuated`` names
+    the joints that have forces (all without it); ``friction`` adds the viscous friction of the
+    joints; ``forces`` are external.
     """
     q, v = vector("linearise: q", q, robot.nq), vector("linearise: v", v, robot.nv)
     acting = _acting(robot, actuated)

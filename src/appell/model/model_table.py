@@ -80,7 +80,7 @@ def _friction(joint: Joint) -> str:
     """Viscous and Coulomb friction, as of v and of sign v."""
     parts = [f"{float(joint.viscous):.4g} v"] if joint.viscous != 0 else []
     if joint.coulomb_backwards is not None:
-        parts.append(f"({float(joint.coulomb):.4g}, -{float(joint.backwards):.4g}) sign v")
+        parts.append(f"{float(joint.coulomb):.4g} forwards, {float(joint.backwards):.4g} backwards")
     elif joint.coulomb != 0:
         parts.append(f"{float(joint.coulomb):.4g} sign v")
     return " + ".join(parts)

@@ -10,7 +10,7 @@ of Appell's own, at which other programs refuse the file: a warning says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from math import hypot, isinf
 from pathlib import Path
@@ -104,9 +104,14 @@ def _unread(model: Model) -> Iterator[str]:
         yield "the order of its coordinates"
     if model.points:
         yield f"which points can touch a wall: {', '.join(model.points)} (nor does Appell)"
-    names = [body.joint.name for body in model.bodies if body.joint.rotor != 0]
-    if names:
-        yield f"the rotors' inertias of {', '.join(names)}"
+    drives: dict[str, Callable[[Joint], bool]] = {
+        "the rotors' inertias": lambda joint: joint.rotor != 0,
+        "the springs": lambda joint: joint.stiffness != 0,
+        "the other Coulomb friction backwards": lambda joint: joint.coulomb_backwards is not None,
+    }
+    for what, has in drives.items():
+        if names := [body.joint.name for body in model.bodies if has(body.joint)]:
+            yield f"{what} of {', '.join(names)}"
 
 
 def _extension(model: Model, robot: Any) -> None:
