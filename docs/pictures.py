@@ -5,7 +5,7 @@ from pathlib import Path
 
 import appell
 from appell.show import plots
-from appell.study import Scenario, run
+from appell.study.straight_line import run
 
 IMAGES = Path(__file__).parent / "images"
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the browser that tests use, too
@@ -44,7 +44,7 @@ def main():
     """Draw all of them, or with names on the command line, those whose names begin so."""
     wanted = tuple(sys.argv[1:]) or ("",)
     if "straight_line".startswith(wanted):
-        plots.arm(run(Scenario())).savefig(IMAGES / "straight_line.png", dpi=150)
+        plots.arm(run()).savefig(IMAGES / "straight_line.png", dpi=150)
     if not any("viewer".startswith(x) or x.startswith("viewer") for x in wanted):
         return
     from tests.browser import headless

@@ -62,7 +62,8 @@ def test_run_never_overwrites(command, tmp_path):
 
 
 def test_run_reads_a_scenario(command, tmp_path):
-    task = {"branch": "right-up-flip", "samples": 50, "output": "here"}
+    line = {"kind": "puma_line", "branch": "right-up-flip", "samples": 50}
+    task = {"robot": "puma560", "task": line, "outputs": {"folder": "here"}}
     (tmp_path / "task.json").write_text(json.dumps(task))
     result = command("run", "task.json")
     assert "50 samples" in result.stdout
@@ -83,14 +84,15 @@ def test_run_of_its_own_scenario_gives_the_same_motions(command, tmp_path):
 @pytest.mark.parametrize(
     ("task", "words"),
     [
-        ({"end": [2, 0, 0]}, ("does not reach", "m out of reach")),
-        ({"spead": 1}, ("task.json", "did you mean 'speed'?")),
-        ({"robot": "puma"}, ("no robot 'puma'", "puma560")),
+        ({"task": {"kind": "puma_line", "end": [2, 0, 0]}}, ("does not reach", "m out of reach")),
+        ({"task": {"kind": "puma_line", "spead": 1}}, ("task.json:1", "did you mean 'speed'?")),
+        ({"robot": "puma"}, ("no robot 'puma'", "puma560", "task.json:1: robot")),
         ({"robot": "two_link"}, ("not built like the PUMA",)),
     ],
 )
 def test_what_cannot_be_run_is_one_message(command, tmp_path, task, words):
-    (tmp_path / "task.json").write_text(json.dumps(task))
+    whole = {"robot": "puma560", "task": {"kind": "puma_line"}} | task
+    (tmp_path / "task.json").write_text(json.dumps(whole))
     assert refused(command("run", "task.json"), *words)
     assert not (tmp_path / "appell-run").exists()
 

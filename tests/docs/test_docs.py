@@ -16,6 +16,7 @@ NAMES = (
     "tutorial",
     "models",
     "recipes",
+    "scenarios",
     "simulation",
     "viewer",
     "contacts",

@@ -17,7 +17,8 @@ from appell.errors import AppellError
 from appell.show import plots
 from appell.show.report import html
 from appell.show.report_folder import new_folder, write
-from appell.study.scenario import Scenario, read_scenario
+from appell.study import read_scenario
+from appell.study.scenario import puma_line
 from appell.study.straight_line import run
 from appell.study.study_timing import Timing
 
@@ -121,10 +122,18 @@ def test_without_matplotlib_the_error_says_what_to_install(study, monkeypatch):
         plots.arm(study)
 
 
+def test_without_matplotlib_the_report_has_its_tables_and_says_what_is_left_out(study, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = html(study, TIMING)
+    assert page.count("pip install 'appell[show]'") == 4
+    assert "<svg" not in page
+    assert "left-up-noflip" in page
+
+
 def test_the_folder_holds_report_scenario_and_motions(study, tmp_path):
     report = write(study, TIMING, tmp_path / "deep" / "run")
     assert report == tmp_path / "deep" / "run" / "report.html"
-    assert read_scenario(report.with_name("scenario.json")) == Scenario()
+    assert read_scenario(report.with_name("scenario.json")) == puma_line()
     for name in BRANCHES:
         file = report.parent / "motions" / f"{name}.csv"
         table = np.genfromtxt(file, delimiter=",", names=True)

@@ -306,9 +306,10 @@ def test_a_run_of_the_rig_is_seen_while_it_goes_on(monkeypatch, capsys):
 
 def test_the_motion_of_a_scenario_is_played(tmp_path):
     file = tmp_path / "scenario.json"
-    file.write_text('{"samples": 11}')
-    motion = view_file(file, None)
-    assert motion.robot.name == "puma560"
+    for task in ('{"kind": "puma_line", "samples": 11}', '{"kind": "fall", "until": 0.1}'):
+        file.write_text(f'{{"robot": "puma560", "task": {task}}}')
+        motion = view_file(file, None)
+        assert motion.robot.name == "puma560"
 
 
 def test_several_viewers_live_side_by_side_and_none_is_seen_from_outside():

@@ -13,7 +13,7 @@ from appell.study.puma_kinematics import (
     puma_arm,
     skeleton,
 )
-from appell.study.scenario import Scenario
+from appell.study.puma_line import PumaLine
 from appell.study.straight_line import straight_path
 
 
@@ -87,7 +87,7 @@ def test_euler_angles_turn_about_z_then_y_then_z():
         return np.array({"z": [[c, -s, 0], [s, c, 0], [0, 0, 1]],
                          "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]]}[axis])  # fmt: skip
 
-    R = straight_path(Scenario(orientation=(45.0, 60.0, -90.0))).R
+    R = straight_path(PumaLine(orientation=(45.0, 60.0, -90.0))).R
     assert np.abs(R - about("z", 45) @ about("y", 60) @ about("z", -90)).max() < 1e-15
 
 

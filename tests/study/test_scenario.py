@@ -1,4 +1,4 @@
-"""Scenario files say what is wrong with them."""
+"""Scenario files say what is wrong with them, where, and how it is put right."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ import sys
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 from appell.errors import InputError
-from appell.study.scenario import Scenario, read_scenario
+from appell.model.settings_lines import line_numbers
+from appell.study import Scenario, json_schema, read_scenario
+from appell.study.puma_line import PumaLine
+from appell.study.scenario import puma_line
+from appell.study.scenario_file import checked
+
+FALL = {"robot": "two_link", "task": {"kind": "fall", "until": 1.0}}
 
 
 def written(folder, content, name="task.json"):
@@ -17,48 +28,150 @@ def written(folder, content, name="task.json"):
     return path
 
 
-def test_an_empty_file_is_the_task_of_the_paper(tmp_path):
-    assert read_scenario(written(tmp_path, {})) == Scenario()
-
-
 def test_a_written_scenario_reads_back(tmp_path):
-    task = Scenario(start=(0.5, 0.2, 0.1), speed=0.3, branch="right-up-flip")
-    assert read_scenario(written(tmp_path, task.model_dump_json())) == task
+    task = puma_line().model_copy(update={"task": PumaLine(speed=0.3, branch="right-up-flip")})
+    assert read_scenario(written(tmp_path, task.text())) == task
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML is read from Python 3.11 on")
 def test_toml_says_the_same_as_json(tmp_path):
-    text = 'speed = 1\nend = [0.1, 0.6, 0]\nbranch = "left-up-flip"\n'
-    task = read_scenario(written(tmp_path, text, "task.toml"))
-    assert task == Scenario(speed=1.0, end=(0.1, 0.6, 0.0), branch="left-up-flip")
-    with pytest.raises(InputError, match="is not TOML"):
-        read_scenario(written(tmp_path, "speed = ", "bad.toml"))
+    text = 'robot = "two_link"\n[task]\nkind = "fall"\nuntil = 1\n'
+    assert read_scenario(written(tmp_path, text, "task.toml")) == checked(FALL)
+    with pytest.raises(InputError, match=r"is not TOML.*line 1"):
+        read_scenario(written(tmp_path, "speed = ]\n", "bad.toml"))
+
+
+TOML = '''# A comment, with = and [brackets]
+title = "a # is no comment here, nor = {"
+robot.model = "ur5"
+robot.payload = {mass = 1, com = [0, 0, 0.1]}
+
+[task]
+kind = "moves"
+[[task.moves]]
+to = [
+    1,  # first
+    2,
+]
+duration = 2
+[[task.moves]]
+to = {"a b" = 1, c.d = 2}
+
+[[walls]]
+kind = 'plane'
+text = """
+x = 3
+"""
+[walls.deep]
+x = 1
+[[walls]]
+deep.x = [{a = 1}, # ]
+  {b = 2, "c\\"" = 3}]
+[law.believes]
+scale = 1_000.5
+when = 1979-05-27T07:32:00Z
+'''
+
+
+def places(data, path=()):
+    yield path
+    pairs = data.items() if isinstance(data, dict) else ()
+    for key, value in enumerate(data) if isinstance(data, list) else pairs:
+        yield from places(value, (*path, key))
+
+
+def test_every_entry_of_a_toml_file_has_its_line():
+    lines = line_numbers(TOML, toml=True)
+    assert {path for path in places(tomllib.loads(TOML)) if path} == set(lines)
+    text = TOML.splitlines()
+    for path, words in {
+        ("title",): "title =",
+        ("robot", "payload", "com"): "robot.payload",
+        ("task", "moves", 0, "to", 1): "    2,",
+        ("task", "moves", 0, "duration"): "duration = 2",
+        ("task", "moves", 1, "to", "c", "d"): "c.d = 2",
+        ("walls", 0, "deep", "x"): "x = 1",
+        ("walls", 1, "deep", "x", 1, 'c"'): "{b = 2",
+        ("law", "believes", "scale"): "scale =",
+    }.items():
+        assert words in text[lines[path] - 1], path
+
+
+def test_every_entry_of_a_json_file_has_its_line():
+    data = {"a": [1, {"b": "x, {y"}], "c": {"d": [[], {}]}, 'e"': None}
+    lines = line_numbers(json.dumps(data, indent=1), toml=False)
+    assert set(places(data)) == set(lines)
+    assert lines["a", 1, "b"] == 5
+
+
+def test_faults_are_told_with_file_line_and_the_nearest_key(tmp_path):
+    text = """robot = "two_link"
+[task]
+kind = "moves"
+[[task.moves]]
+to = [0.1, 0.2]
+duration = 1
+[[task.moves]]
+too = [0.1, 0.2]
+duration = "long"
+[law]
+believes = {payload = {mas = 1}}
+[[walls]]
+kind = "floor"
+[expct]
+"""
+    with pytest.raises(InputError) as problem:
+        read_scenario(written(tmp_path, text, "task.toml"))
+    told = str(problem.value).replace(f"{tmp_path}/", "").splitlines()
+    assert told == [
+        "task.toml:7: task.moves[1].to: missing.",
+        'task.toml:9: task.moves[1].duration = "long": expected a valid number.',
+        "task.toml:8: task.moves[1].too: no such entry; did you mean 'to'?",
+        "task.toml:11: law.believes.payload.mass: missing.",
+        "task.toml:11: law.believes.payload.mas: no such entry; did you mean 'mass'?",
+        "task.toml:13: walls[0].kind = \"floor\": expected 'plane', 'circle', 'ellipse', 'sphere', "
+        "'cylinder' or 'implicit'.",
+        "task.toml:14: expct: no such entry; did you mean 'expect'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"colour": "red"}, "colour: no such entry; expected one of title, angles, robot"),
+        ({"task": {"kind": "fly"}}, 'task.kind = "fly": expected one of fall, torque, hold'),
+        ({"task": {"until": 1}}, "task: kind is missing; expected one of fall"),
+        ({"task": {"kind": "fall", "until": -1}}, "task.until = -1: expected greater than 0"),
+        ({"task": {"kind": "fall", "until": True}}, "task.until = true: expected a valid number"),
+        ({"task": {"kind": "fall", "until": float("inf")}}, "a finite number"),
+        ({"task": {"kind": "line", "duration": 1}}, "either to, where the line ends, or by"),
+        ({"task": {"kind": "via", "points": [[1, 2]], "times": [1, 2]}}, "as many times (2)"),
+        ({"start": {"q": 3}}, "start.q = 3: expected a table or an array"),
+        ({"start": {"q": {"joint1": "x"}}}, 'start.q.joint1 = "x": expected a valid number'),
+        ({"robot": {"model": "a", "friction": "yes"}}, "expected a valid boolean or a table"),
+        ({"sampling": {"delay": 1.5}}, "sampling.delay = 1.5: expected a valid integer"),
+        (
+            {"task": {"kind": "puma_line", "branch": "up"}},
+            "task.branch = \"up\": expected 'all' or one of left-up-noflip",
+        ),
+        (
+            {"task": {"kind": "puma_line", "start": [0, 1, 0], "end": [0, 1, 0]}},
+            "start and end are the same point",
+        ),
+    ],
+)
+def test_errors_name_the_entry_the_value_and_the_cure(change, message):
+    with pytest.raises(InputError) as problem:
+        checked(FALL | change)
+    assert message in str(problem.value)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        ({"spead": 0.1}, "spead: no such entry; did you mean 'speed'?"),
-        ({"colour": "red"}, "colour: no such entry; expected robot, start"),
-        ({"speed": -0.1}, "speed = -0.1: Input should be greater than or equal to 0.000001"),
-        ({"speed": "fast"}, 'speed = "fast": Input should be a valid number'),
-        ({"samples": 3}, "samples = 3: Input should be greater than or equal to 11"),
-        ({"samples": 20.5}, "samples = 20.5: Input should be a valid integer"),
-        ({"end": [0.1, "b", 0.0]}, 'end[1] = "b": Input should be a valid number'),
-        ({"end": [0.1, 0.0]}, "end[2]"),
-        ({"branch": "up"}, "branch = \"up\": expected 'all' or one of left-up-noflip"),
-        ({"start": [0.1, 0.6, 0], "end": [0.1, 0.6, 0]}, "start and end are the same point"),
-        ("{", "Invalid JSON"),
-        ("[1]", "Input should be an object"),
-        ('{"speed": NaN}', "speed"),
-        ('{"speed": 1e999}', "speed"),
-    ],
+    [("{", "is not JSON"), ("[1]", "expected a table"), ("{}", "robot: missing")],
 )
-def test_errors_name_the_entry_the_value_and_the_cure(tmp_path, content, message):
-    with pytest.raises(InputError) as problem:
+def test_what_is_no_scenario_at_all(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
         read_scenario(written(tmp_path, content))
-    assert message in str(problem.value)
-    assert "task.json" in str(problem.value)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -69,3 +182,25 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):
         read_scenario(tmp_path / "binary.json")
+
+
+def test_values_are_changed_by_their_paths_and_checked():
+    law = {"name": "computed-torque", "kp": 50.0}
+    task = {"kind": "moves", "moves": [{"to": [0.1, 0.2], "duration": 1.0}]}
+    scenario = checked({"robot": "two_link", "task": task, "law": law})
+    other = scenario.changed({"law.kp": 200, "robot.payload.mass": 1.5, "task.moves.0.duration": 2})
+    assert other.law.model_extra["kp"] == 200
+    assert (other.robot.payload.mass, other.task.moves[0].duration) == (1.5, 2.0)
+    assert scenario.robot.payload is None
+    with pytest.raises(InputError, match=r"task\.moves\[0\]\.duration = -1"):
+        scenario.changed({"task.moves.0.duration": -1})
+
+
+def test_the_schema_is_json_schema_that_knows_every_kind_of_task():
+    schema = json.loads(json_schema())
+    assert schema["properties"].keys() == Scenario.model_fields.keys()
+    assert set(schema["properties"]["task"]["discriminator"]["mapping"]) == {
+        "fall", "torque", "hold", "moves", "via", "line", "circle", "file", "puma_line",
+    }  # fmt: skip
+    assert "from" in schema["$defs"]["LineTask"]["properties"]
+    assert schema["$defs"]["Sampling"]["additionalProperties"] is False

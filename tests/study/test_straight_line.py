@@ -7,10 +7,11 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
+import appell
 from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.errors import InputError
 from appell.maths.rotation import as_matrix
-from appell.study.scenario import Scenario
+from appell.study.puma_line import PumaLine
 from appell.study.straight_line import (
     SingularLineError,
     beyond_ranges,
@@ -133,7 +134,7 @@ def test_angles_are_continuous_and_start_within_half_a_turn(motion):
 
 
 def test_one_branch_alone(study):
-    one = run(Scenario(branch="right-down-flip"))
+    one = run(PumaLine(branch="right-down-flip"))
     assert list(one.motions) == ["right-down-flip"]
     assert np.array_equal(one.shown.tau, study.motions["right-down-flip"].tau)
 
@@ -155,13 +156,13 @@ def test_measured_times_are_positive(study):
 )
 def test_a_line_out_of_reach_says_how_far(ends, message):
     with pytest.raises(InputError, match=message):
-        run(Scenario(samples=12, **ends))
+        run(PumaLine(samples=12, **ends))
 
 
 def through_a_stretched_wrist(robot, samples):
     T = robot.forward_kinematics([0.3, -0.9, 2.9, 0.4, 0.0, 0.2])
     way = np.array([0.05, 0.08, 0.02])
-    return Scenario(
+    return PumaLine(
         start=tuple((T[:3, 3] - way).tolist()),
         end=tuple((T[:3, 3] + way).tolist()),
         orientation=tuple(Rotation.from_matrix(T[:3, :3]).as_euler("ZYZ", degrees=True).tolist()),
@@ -176,11 +177,11 @@ def test_branches_through_a_singularity_are_refused_the_others_kept(study, sampl
     assert set(result.refused) | set(result.motions) == set(BRANCHES)
     assert all(reason in text for text in result.refused.values())
     (name, *_) = result.refused
-    task = result.scenario.model_copy(update={"branch": name})
+    task = result.task.model_copy(update={"branch": name})
     with pytest.raises(SingularLineError, match=reason):
         run(task)
 
 
 def test_a_robot_of_another_build_is_refused():
     with pytest.raises(InputError, match="not built like the PUMA"):
-        run(Scenario(robot="stanford_arm"))
+        run(robot=appell.load("stanford_arm"))

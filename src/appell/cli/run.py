@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,40 +12,96 @@ from appell.cli.app import app
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from appell.study import StraightLine
+    from appell.study import Result
+    from appell.study.straight_line import StraightLine
+
+_INTERRUPTED = 130  # as shells have it
 
 
 @app.command()
 def run(
     scenario: Annotated[
-        Path | None, typer.Argument(help="A .json or .toml file; without it, the PUMA's line.")
+        Path | None, typer.Argument(help="A .toml or .json file; without it, the PUMA's line.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="The folder to make; if taken, a number is added.")
+        Path | None,
+        typer.Option("--output", "-o", help="The folder to make; if taken, a number is added."),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print the report's path only.")
     ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of scenario files, and end.")
+    ] = False,
 ) -> None:
-    """Draw a tool along a straight line: motion, torques, checks, and a report of them."""
-    from appell import study as studies
-    from appell.show.figures import require_matplotlib
-    from appell.study.study_timing import measure
+    """Run a scenario of any robot: motion, torques, a verdict, and a report of them.
 
-    require_matplotlib()
-    task = studies.read_scenario(scenario) if scenario else studies.Scenario()
-    study = studies.run(task)
-
+    Status 0 if it went as the scenario expects, 1 if not, 130 if it was interrupted. For instance:
+    appell new ur5 -o ur5.toml && appell run ur5.toml
+    """
+    from appell import study
     from appell.show.report_folder import write
 
-    report = write(study, measure(study), output or Path(task.output))
-    if not quiet:  # who reads this may close the pipe, as head does
-        _print_summary(study)
+    if schema:
+        typer.echo(study.json_schema(), nl=False)
+        return
+    asked = study.read_scenario(scenario) if scenario else None
+    result = study.run(asked, progress=sys.stdout.isatty() and not quiet)
+    wanted = output or _folder(result, scenario)
+    if result.line is not None:
+        from appell.study.study_timing import measure
+
+        report = write(result.line, measure(result.line), wanted)
+        if not quiet:  # who reads this may close the pipe, as head does
+            _print_line(result.line)
+    else:
+        from appell.show.scenario_report import write_scenario
+
+        report = write_scenario(result, wanted)
+        if not quiet:
+            _print_result(result)
+    if not quiet and result.scenario.outputs.report:
+        _tell_without_pictures()
     typer.echo(report if quiet else f"Report: {report}")
+    if result.interrupted:
+        typer.echo("Interrupted: what was done so far is in the report.", err=True)
+        raise typer.Exit(_INTERRUPTED)
+    if not result.verdict.ok:
+        raise typer.Exit(1)
 
 
-def _print_summary(study: StraightLine) -> None:
-    task, motions = study.scenario, study.motions.values()
+def _folder(result: Result, file: Path | None) -> Path:
+    """The scenario's, or one named after it."""
+    if result.scenario.outputs.folder is not None:
+        return Path(result.scenario.outputs.folder)
+    return Path("appell-run" if file is None else f"{file.stem}-run")
+
+
+def _tell_without_pictures() -> None:
+    from appell.show.figures import can_draw
+
+    if not can_draw():
+        typer.echo("Without pictures, which need Matplotlib: pip install 'appell[show]'")
+
+
+def _print_result(result: Result) -> None:
+    verdict = result.verdict
+    typer.echo(f"{result.robot.name}: {result.scenario.title or result.scenario.task.kind}")
+    for warning in result.warnings:
+        typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
+        typer.echo(warning, err=True)
+    if verdict.checks:
+        rows = [
+            [c.what, f"{c.value:.3g}", f"{c.bound:g}", c.unit, "yes" if c.ok else "[red]no[/]"]
+            for c in verdict.checks
+        ]
+        print_table(["expected", "of the run", "bound", "unit", "kept"], rows)
+    typer.secho("ok: " if verdict.ok else "not as expected: ", bold=True, nl=False)
+    typer.echo(f"{verdict.text}.")
+
+
+def _print_line(study: StraightLine) -> None:
+    task, motions = study.task, study.motions.values()
     typer.echo(
         f"{study.robot.name}: {task.start} to {task.end} m in {study.path.duration:.2f} s, "
         f"{len(study.path.t)} samples. Largest torques, N m:"

@@ -19,7 +19,33 @@ _FAULTS = 10  # of one file that are told
 
 
 def json_of(file: Path, what: str, error: type[AppellError]) -> str:
-    """The settings ``what`` in a .json file or, from Python 3.11 on, a .toml file, as JSON."""
+    """The settings ``what`` in a .json or .toml file, as JSON."""
+    text = text_of(file, what, error)
+    if file.suffix == ".json":
+        return text
+    try:
+        return json.dumps(_of_toml(file, text, error), default=str)
+    except AppellError:
+        raise
+    except ValueError as problem:  # a whole number of thousands of digits
+        raise error(f"'{file}' is not TOML of settings: {shorten(str(problem))}.") from None
+
+
+def data_of(file: Path, what: str, error: type[AppellError]) -> tuple[Any, str]:
+    """The settings ``what`` in a .json or .toml file as values, and the file's text."""
+    text = text_of(file, what, error)
+    if file.suffix == ".toml":
+        return _of_toml(file, text, error), text
+    try:
+        return json.loads(text), text
+    except RecursionError:
+        raise error(f"'{file}' is not JSON of settings: it is nested too deeply.") from None
+    except ValueError as problem:  # not JSON, or a whole number of thousands of digits
+        raise error(f"'{file}' is not JSON: {shorten(str(problem))}.") from None
+
+
+def text_of(file: Path, what: str, error: type[AppellError]) -> str:
+    """The text of a .json or .toml file, if it is not too long."""
     try:
         with file.open("rb") as opened:
             text = opened.read(_LARGEST + 1).decode()
@@ -30,26 +56,24 @@ def json_of(file: Path, what: str, error: type[AppellError]) -> str:
         raise error(f"cannot read {what} '{file}': {reason}.") from None
     if len(text) > _LARGEST:
         raise error(f"cannot read {what} '{file}': expected at most {_LARGEST} bytes.")
-    if file.suffix == ".toml":
-        return _of_toml(file, text, error)
-    if file.suffix != ".json":
+    if file.suffix not in (".toml", ".json"):
         raise error(f"'{file}': {what} can be read from .toml and .json files.")
     return text
 
 
-def _of_toml(file: Path, text: str, error: type[AppellError]) -> str:
+def _of_toml(file: Path, text: str, error: type[AppellError]) -> Any:
     if any(part.count(".") > _DEEPEST for part in re.split(r"[,=\[\]{}\n]", text)):
         raise error(f"'{file}' is not TOML of settings: a key has more than {_DEEPEST} parts.")
     if sys.version_info >= (3, 11):
         import tomllib
-
-        try:
-            return json.dumps(tomllib.loads(text), default=str)
-        except RecursionError:
-            raise error(f"'{file}' is not TOML of settings: it is nested too deeply.") from None
-        except ValueError as problem:  # not TOML, or a whole number of thousands of digits
-            raise error(f"'{file}' is not TOML: {shorten(str(problem))}.") from None
-    raise error(f"'{file}': TOML is read from Python 3.11 on; write a .json file.")
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise error(f"'{file}' is not TOML of settings: it is nested too deeply.") from None
+    except ValueError as problem:  # not TOML, or a whole number of thousands of digits
+        raise error(f"'{file}' is not TOML: {shorten(str(problem))}.") from None
 
 
 def given(fault: Any) -> str:

@@ -26,7 +26,7 @@ from appell.show.figures import picture
 from appell.show.plots import arm
 from appell.show.rules import AtMost, Expected, Ratio
 from appell.show.style import JOINTS
-from appell.study.scenario import Scenario
+from appell.study.puma_line import PumaLine
 from appell.study.straight_line import StraightLine, run
 
 METHODS = {"CRBA": "composite_body", "ABA": "articulated_body", "GA": "gibbs_tensor"}
@@ -57,7 +57,7 @@ SECONDS, EVALUATIONS = (0.65, 0.71, 0.59), (1122, 1089, 1092)
 def plan(duration: float = DURATION, branch: str = BRANCH) -> StraightLine:
     """The motion along the line, sampled about every millisecond."""
     return run(
-        Scenario(
+        PumaLine(
             start=START,
             end=END,
             orientation=ORIENTATION,

@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 
+def can_draw() -> bool:
+    """Whether pictures can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
 def require_matplotlib() -> None:
     """Refuse before any work is done where its pictures could not be drawn."""
-    if find_spec("matplotlib") is None:
+    if not can_draw():
         raise AppellError("pictures need Matplotlib: pip install matplotlib")
 
 

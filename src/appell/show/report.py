@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import platform
+from functools import partial
 from html import escape
 from importlib.metadata import version
 
 import appell
 from appell.show import plots
+from appell.show.figures import can_draw
 from appell.show.page import page, table
-from appell.show.svg import inline_svg
-from appell.study import StraightLine
+from appell.show.svg import figure_section
+from appell.study.scenario import Scenario
+from appell.study.straight_line import StraightLine
 from appell.study.study_timing import Timing
 
 _TITLES = {
@@ -54,7 +57,7 @@ def _title(study: StraightLine) -> str:
 
 
 def _head(study: StraightLine) -> str:
-    task, path = study.scenario, study.path
+    task, path = study.task, study.path
     start, end = (", ".join(f"{x:g}" for x in point) for point in (task.start, task.end))
     angles = ", ".join(f"{x:g}°" for x in task.orientation)
     return (
@@ -80,9 +83,7 @@ def _tiles(study: StraightLine) -> str:
 
 
 def _picture(study: StraightLine, name: str, caption: str) -> str:
-    title = _TITLES[name]
-    svg = inline_svg(getattr(plots, name)(study), title)
-    return f"<h2>{title}</h2>\n<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+    return figure_section(_TITLES[name], partial(getattr(plots, name), study), caption)
 
 
 def _about_joint_6(study: StraightLine) -> str:
@@ -142,14 +143,19 @@ def _cost(study: StraightLine, timing: Timing) -> str:
 
 
 def _origin(study: StraightLine) -> str:
-    packages = ("numpy", "casadi", "llvmlite", "matplotlib")
+    return origin(study.scenario)
+
+
+def origin(scenario: Scenario) -> str:
+    """The section that says with what a report was made, and of which scenario."""
+    packages = ("numpy", "casadi", "llvmlite", *(("matplotlib",) if can_draw() else ()))
     named = [f"Appell {appell.__version__}", f"Python {platform.python_version()}"]
     named += [f"{package} {version(package)}" for package in packages]
     return (
         "<h2>Where this comes from</h2>\n"
         f"<p>{', '.join(named)}; {escape(platform.platform())}, {escape(platform.machine())}.</p>\n"
         "<p>The scenario, for <code>appell run scenario.json</code>:</p>\n"
-        f"<pre>{escape(study.scenario.model_dump_json(indent=2))}</pre>"
+        f"<pre>{escape(scenario.text())}</pre>"
     )
 
 

@@ -25,7 +25,7 @@ def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
     ``wanted-2``, ``wanted-3``, ... is made.
     """
     texts: dict[Path, str | bytes] = {
-        Path("scenario.json"): study.scenario.model_dump_json(indent=2) + "\n",
+        Path("scenario.json"): study.scenario.text() + "\n",
         **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
         Path("report.html"): html(study, timing),
     }

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from appell.show.figures import can_draw
 from appell.show.style import INK, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def figure_section(title: str, draw: Callable[[], Figure], caption: str) -> str:
+    """A section of a page with a figure; without Matplotlib, with what would bring it."""
+    if not can_draw():
+        return (
+            f'<h2>{escape(title)}</h2>\n<p class="note">This picture is left out: it needs '
+            "Matplotlib, pip install 'appell[show]'.</p>"
+        )
+    inside = f"{inline_svg(draw(), title)}<figcaption>{escape(caption)}</figcaption>"
+    return f"<h2>{escape(title)}</h2>\n<figure>{inside}</figure>"
 
 
 def inline_svg(figure: Figure, title: str) -> str:

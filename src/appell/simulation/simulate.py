@@ -7,8 +7,7 @@ speeds, the contacts that last are found anew, and integration starts again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from appell.simulation.contacts.impact import LAWS
 from appell.simulation.events import Degenerate
 from appell.simulation.flight import Flight, Options, Stopped
 from appell.simulation.mechanics import mechanics_of
+from appell.simulation.progress import progress_bar
 from appell.simulation.run import Run
 from appell.simulation.stepper import EXPLICIT, IMPLICIT, SMALLEST_RTOL, tableau
 from appell.simulation.torques import breakpoints_of, torque_law
@@ -144,7 +144,7 @@ def simulate(
     flight.begin(start, q, v, choices)
     stopped = None
     try:
-        with _bar(progress, start, until) as show:
+        with progress_bar(progress, start, until) as show:
             flight.fly(until, show)
     except Stopped as reason:
         stopped = str(reason)
@@ -208,21 +208,3 @@ def _time(until: Any, start: float) -> float:
     if not start < until < np.inf:
         raise InputError(f"until = {until!r}; expected a time after {start:g} s, when it begins.")
     return float(until)
-
-
-@contextmanager
-def _bar(wanted: bool, start: float, until: float) -> Iterator[Callable[[float, int], None]]:
-    """What shows how far the run is."""
-    if not wanted:
-        yield lambda t, impacts: None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.completed:.3f} of {task.total:g} s"), BarColumn(),
-        TextColumn("{task.fields[impacts]} impacts"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns) as bar:
-        task = bar.add_task("", total=until, impacts=0)
-        bar.update(task, completed=start)
-        yield lambda t, impacts: bar.update(task, completed=t, impacts=impacts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -19,7 +20,8 @@ from appell.rig.machine.machine import puma560_machine
 from appell.robots.registry import load
 from appell.robots.robot import Array, Robot
 from appell.study import puma_kinematics as puma
-from appell.study.scenario import Scenario
+from appell.study.puma_line import PumaLine
+from appell.study.scenario import Scenario, puma_line
 
 NEAR_SINGULAR = 0.02  # a joint may then turn 50 times as fast as the tool moves
 _SINGULAR = 1e-6
@@ -86,6 +88,12 @@ class StraightLine:
     refused: dict[str, str]
 
     @property
+    def task(self) -> PumaLine:
+        """The line that was asked for."""
+        assert isinstance(self.scenario.task, PumaLine)
+        return self.scenario.task
+
+    @property
     def shown(self) -> Motion:
         """The first of the branches whose joints stay within their ranges; the first of all where
         none does."""
@@ -103,15 +111,24 @@ class StraightLine:
         return puma.skeleton(puma.puma_arm(self.robot), self.shown.q[self.stops])
 
 
-def run(scenario: Scenario | None = None, formulation: str | None = None) -> StraightLine:
-    """Compute a scenario; without one, the task of the paper. ``formulation`` names the equations
-    for the torques and for the accelerations that they give back."""
-    scenario = scenario or Scenario()
-    robot = load(scenario.robot)
+def run(
+    task: PumaLine | None = None, formulation: str | None = None, robot: Robot | None = None
+) -> StraightLine:
+    """The motions along a line; without one, along that of the paper. ``formulation`` names the
+    equations for the torques and for the accelerations that they give back."""
+    scenario = puma_line()
+    if task is not None:
+        scenario = scenario.model_copy(update={"task": task})
+    return computed(scenario, robot or load("puma560"), formulation)
+
+
+def computed(scenario: Scenario, robot: Robot, formulation: str | None = None) -> StraightLine:
+    """The study of a scenario whose task is such a line."""
+    task: Any = scenario.task
     arm = puma.puma_arm(robot)
-    path = straight_path(scenario)
-    _refuse_beyond_reach(arm, scenario, path)
-    names = list(BRANCHES) if scenario.branch == "all" else [scenario.branch]
+    path = straight_path(task)
+    _refuse_beyond_reach(arm, robot.name, path)
+    names = list(BRANCHES) if task.branch == "all" else [task.branch]
     motions, refused = {}, {}
     for name in names:
         try:
@@ -123,16 +140,16 @@ def run(scenario: Scenario | None = None, formulation: str | None = None) -> Str
     return StraightLine(scenario, robot, path, motions, refused)
 
 
-def straight_path(scenario: Scenario) -> Path:
+def straight_path(task: PumaLine) -> Path:
     """Evenly spaced samples of the line, both ends included."""
-    start, end = np.array(scenario.start), np.array(scenario.end)
+    start, end = np.array(task.start), np.array(task.end)
     length = float(np.linalg.norm(end - start))
-    along = np.linspace(0.0, 1.0, scenario.samples)
+    along = np.linspace(0.0, 1.0, task.samples)
     return Path(
-        t=along * (length / scenario.speed),
+        t=along * (length / task.speed),
         position=start + along[:, None] * (end - start),
-        R=Rotation.from_euler("ZYZ", scenario.orientation, degrees=True).as_matrix(),
-        velocity=(end - start) * (scenario.speed / length),
+        R=Rotation.from_euler("ZYZ", task.orientation, degrees=True).as_matrix(),
+        velocity=(end - start) * (task.speed / length),
     )
 
 
@@ -188,7 +205,7 @@ def bias_acceleration(J: Array, v: Array) -> Array:
     return np.concatenate([part.sum(axis=-1) for part in parts], axis=-1)
 
 
-def _refuse_beyond_reach(arm: Arm, scenario: Scenario, path: Path) -> None:
+def _refuse_beyond_reach(arm: Arm, robot: str, path: Path) -> None:
     """Look at the ends and where the line passes nearest to the base and to its axis: a line
     leaves the arm's reach there first."""
     start, way = path.position[0], path.position[-1] - path.position[0]
@@ -200,7 +217,7 @@ def _refuse_beyond_reach(arm: Arm, scenario: Scenario, path: Path) -> None:
         return
     x, y, z = points[worst]
     raise InputError(
-        f"'{scenario.robot}' does not reach the whole line: at ({x:.3f}, {y:.3f}, {z:.3f}) m the "
+        f"'{robot}' does not reach the whole line: at ({x:.3f}, {y:.3f}, {z:.3f}) m the "
         f"tool is {outside[worst]:.3g} m out of reach. It reaches {puma.farthest(arm):.3f} m from "
         f"its shoulder, and no point within {abs(arm.beside):.3f} m of its vertical axis. Move "
         "start or end."

@@ -17,7 +17,6 @@ import appell
 from appell.cli import app
 from appell.equations.spherical.spherical_quantities import QUANTITIES
 from appell.robots.spherical import SphericalRobot
-from appell.study.scenario import Scenario
 from appell.study.straight_line import run as straight_line
 
 N = 13
@@ -195,7 +194,7 @@ def test_every_equation_gives_the_same_on_every_kind_of_scalar(
 
 def test_jobs_for_arms_refuse_it(wrist):
     with pytest.raises(appell.InputError, match="'agile_wrist' is not built like the PUMA"):
-        straight_line(Scenario(robot="agile_wrist"))
+        straight_line(robot=appell.load("agile_wrist"))
 
 
 def test_the_commands_know_it():

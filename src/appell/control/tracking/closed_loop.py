@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import AXES, Array, Dynamics, Forces
 from appell.robots.system import formulation_of
 from appell.simulation.path import quintics
+from appell.simulation.progress import progress_bar
 from appell.simulation.run import Run
 from appell.simulation.stepper import tableau
 from appell.simulation.torques import BadTorque, force_law
@@ -62,6 +64,7 @@ def track(
     formulation: str | None = None,
     method: str | Tableau = "DOP853",
     stops: bool = True,
+    progress: bool = False,
 ) -> Run:
     """Move ``robot`` along a trajectory under a law that is sampled every ``period`` seconds.
 
@@ -87,7 +90,8 @@ def track(
     A run that cannot go on keeps its data and says why in ``stopped``. So does one in which a joint
     passes its limit: it ends with the last sample before that. Impacts at limits are not part of
     it; ``stops=False`` ignores the limits. A robot with loops ends its run where it becomes
-    singular; encoders, converters and dry friction are for robots without.
+    singular; encoders, converters and dry friction are for robots without. ``progress`` shows how
+    far the run is.
     """
     _fitting(robot, law)
     n, period = robot.nv, seconds(period)
@@ -100,10 +104,23 @@ def track(
     outside = _pushed(robot, _forces(external, q, v), forces, one_of("axes", axes, AXES))
     if outside is not None:
         _first(outside, q, v)
+        outside = _UntilNext(outside)
     plant = _plant(robot, drive, friction, outside, (formulation, tableau(method)))
     y = plant.begin(q, v)
-    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant)
-    return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None)
+    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant, outside)
+    with progress_bar(progress, 0.0, float(plan.t[-1])) as show:
+        return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None, show)
+
+
+class _UntilNext:
+    """Forces from outside between two samples: those that jump at a sample have, up to it, the
+    value before it. An integrator would else look for the jump within its last step."""
+
+    def __init__(self, forces: External) -> None:
+        self.forces, self.last = forces, inf
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        return self.forces(min(t, self.last), q, v)
 
 
 @dataclass
@@ -117,16 +134,21 @@ class _SampledLoop:
     sensors: Sensors
     drive: Drive
     plant: Plant
+    outside: _UntilNext | None
     rows: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def run(self, y: Array, stops: Stops | None) -> Run:
-        """Sample by sample, from the state y = (q, v) to the end or as far as it goes."""
+    def run(self, y: Array, stops: Stops | None, show: Callable[[float, int], None]) -> Run:
+        """Sample by sample, from the state y = (q, v) to the end or as far as it goes; ``show`` is
+        told the time."""
         t, state = self.plan.t.tolist(), self.law.initial
         stopped = None
         for k, now in enumerate(t):
             held, state, stopped = self.sample(k, y, state)
+            show(now, 0)
             if stopped or k + 1 == len(t):
                 break
+            if self.outside is not None:
+                self.outside.last = nextafter(now + self.period, -inf)
             try:
                 plant = self.plant
                 before = len(plant.steps), len(plant.pieces)

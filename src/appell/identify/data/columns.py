@@ -45,8 +45,17 @@ def signals(
         ]
         found[signal] = made[0] if signal == "t" else np.column_stack(made)
     if columns is None:
+        used |= _accelerations(table, robot)
         _refuse_unused(table, robot, [name for name in table.columns if name not in used])
     return found
+
+
+def _accelerations(table: ColumnTable, robot: Robot) -> set[str]:
+    """Columns a1, ... of all joints, which files of ``appell run`` have; accelerations are found
+    from the positions."""
+    plain = {_parted(name)[0]: name for name in table.columns}
+    names = [f"a{j + 1}" for j in range(robot.nv)]
+    return {plain[x] for x in names} if plain.keys() >= set(names) else set()
 
 
 def _refuse_unused(table: ColumnTable, robot: Robot, unused: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ Levels = dict[str, Array]  # 1 where an output is on, by its name
 _TIMES = {"s": 1.0, "ms": 1e-3}
 _ANGLES = {"rad": 1.0, "deg": np.pi / 180}
 _LENGTHS = {"m": 1.0, "mm": 1e-3}
+_BESIDES = re.compile(r"(v|a|tau)\d+\s*(\[.*\])?$")
 
 
 def read_motion(
@@ -42,8 +44,9 @@ def read_motion(
     may name them, in any order: ``t`` and ``q1`` to ``qn``, or the names in ``joints``, each with a
     unit if it likes: ``t [ms]``, ``q2 [deg]``, ``q3 [mm]``. ``kinds`` are those of the joints, all
     revolute if not given. A column named as one of the ``outputs`` has 1 where that is on from its
-    row's time on, until the next row's, and 0 where it is off. An npz file has the arrays t, (m,),
-    and q, (m, n), and one, (m,), for each output.
+    row's time on, until the next row's, and 0 where it is off. Columns of speeds, accelerations and
+    torques (v1, a1, tau1), which files of other commands have, are left alone. An npz file has the
+    arrays t, (m,), and q, (m, n), and one, (m,), for each output.
     """
     number("speed", speed)
     kinds = kinds or ("revolute",) * n
@@ -141,11 +144,12 @@ def _from_csv(
 def _without_outputs(
     path: Path, names: list[str], table: Array, outputs: Sequence[str]
 ) -> tuple[list[str], Array, Levels]:
-    """The other columns, and those of outputs by their names."""
+    """The columns of times and positions, and those of outputs by their names."""
     mine = [k for k, text in enumerate(names[: table.shape[1]]) if text.strip() in outputs]
     levels = {names[k].strip(): table[:, k] for k in mine}
     if len(levels) < len(mine):
         raise InputError(f"{path}: a column of an output is there twice; expected each once.")
+    mine += [k for k, x in enumerate(names[: table.shape[1]]) if _BESIDES.match(x.strip())]
     others = [name for k, name in enumerate(names) if k not in mine]
     return others, np.delete(table, mine, axis=1), levels
 

@@ -84,9 +84,6 @@ def view_file(path: Path, robot: Dynamics | None) -> Any:
         return _scene_of(load_run(path), robot)
     if suffix == ".mcap":
         return _scene_of(read_log(path), robot)
-    from appell.show.viewer.played_motion import of_samples
     from appell.study import read_scenario, run
 
-    study = run(read_scenario(path))
-    motion = study.shown
-    return of_samples(study.robot, study.path.t, motion.q, motion.v, motion.tau)
+    return _scene_of(run(read_scenario(path)).run, robot)

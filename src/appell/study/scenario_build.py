@@ -1,0 +1,289 @@
+"""From a scenario to what a run needs: a robot, a law, a trajectory, and options. Nothing moves
+here."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell import walls
+from appell.control.laws import law_named
+from appell.control.laws.law import Law
+from appell.control.tracking.hardware import Adc, Friction, Motor
+from appell.errors import InputError, nearest
+from appell.robots.closed.side_file import close_by_file
+from appell.robots.dynamics import Dynamics
+from appell.robots.registry import load
+from appell.study.disturbances import disturbances_of
+from appell.study.positions import Positions, positions_of
+from appell.study.puma_line import PumaLine
+from appell.study.scenario import LawSection, Located, Payload, Scenario
+from appell.study.scenario_tasks import FallTask, FollowedTask, TorqueTask
+from appell.study.section import Section
+from appell.study.task_motion import motion_of
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """What a run needs. ``options`` are those of :func:`appell.control.track` where there is a
+    law, else of :func:`appell.simulate`."""
+
+    scenario: Scenario
+    robot: Dynamics
+    law: Law | None
+    trajectory: Any  # a Trajectory, or a set point, where there is a law
+    options: Mapping[str, Any]
+
+
+def build(scenario: Scenario) -> Built:
+    """The robot, the law, the trajectory and the options that a scenario describes."""
+    task = scenario.task
+    robot = robot_of(scenario)
+    if isinstance(task, PumaLine):
+        _refuse_sections(scenario, "puma_line", _ALL)
+        if scenario.angles != "degrees" and "orientation" in task.said:
+            raise Located(
+                f"{scenario.source.place(('task', 'orientation'))} is in degrees; say so by "
+                "angles = 'degrees'."
+            )
+        return Built(scenario, robot, None, None, {"formulation": scenario.integrator.formulation})
+    places = positions_of(scenario, robot)
+    q0, v0 = places.start()
+    if isinstance(task, FollowedTask):
+        law = law_of(scenario)
+        with scenario.at("task"):
+            trajectory, begin = motion_of(places, task, q0)
+        options = {**_tracked(scenario, robot, places), "q0": begin, "v0": v0, "until": task.until}
+        return Built(scenario, robot, law, trajectory, options)
+    options = {**_simulated(scenario, robot, places), "q0": q0, "v0": v0, "until": task.until}
+    return Built(scenario, robot, None, None, options)
+
+
+# The robot and the law
+
+
+def robot_of(scenario: Scenario, *, believed: bool = False) -> Dynamics:
+    """The robot of a scenario, or the one that its law believes to move."""
+    section, folder = scenario.robot, scenario.source.folder
+    model = section.model
+    if model.lower().endswith(".urdf"):
+        model = str(folder / Path(model).expanduser())
+    given = {name: getattr(section, name) for name in ("base", "root", "mimic")}
+    options = {name: x for name, x in given.items() if x is not None} | section.options
+    with scenario.at("robot", "model"):
+        robot = load(model, **options)
+    if section.locked:
+        with scenario.at("robot", "locked"):
+            robot = robot.locked(positions_of(scenario, robot).held(section.locked))
+    if section.loops is not None:
+        with scenario.at("robot", "loops"):
+            robot = close_by_file(robot, folder / Path(section.loops).expanduser())
+    return _changed(scenario, robot, believed)
+
+
+def _changed(scenario: Scenario, robot: Any, believed: bool) -> Any:
+    """The robot with another gravity, armature and payload."""
+    own = scenario.robot
+    other = scenario.law.believes if believed and scenario.law else None
+    table = ("law", "believes") if other else ("robot",)
+    gravity = other.gravity if other and other.gravity else own.gravity
+    armature = own.armature | (other.armature if other else {})
+    payload: Payload | None = own.payload if not other or other.payload is None else other.payload
+    with scenario.at(*table, "gravity"):
+        robot = robot if gravity is None else robot.with_gravity(gravity)
+    with scenario.at(*table, "armature"):
+        robot = robot.with_armature(armature) if armature else robot
+    if own.springs:
+        with scenario.at("robot", "springs"):
+            robot = robot.with_springs(positions_of(scenario, robot).springs(own.springs))
+    if other and other.scale != 1:
+        with scenario.at(*table, "scale"):
+            robot = robot.with_parameters(other.scale * robot.parameters)
+    if payload is not None and payload.mass > 0:
+        with scenario.at(*table, "payload"):
+            load = (payload.mass, payload.com, payload.inertia)
+            robot = robot.with_payload(*load, **({"link": payload.link} if payload.link else {}))
+    return robot
+
+
+def law_of(scenario: Scenario) -> Law:
+    """The law of a scenario, for the robot that it believes to move."""
+    section = scenario.law or LawSection.model_validate({})
+    with scenario.at("law", "name"):
+        kind = law_named(section.name) if ":" not in section.name else None
+        kind = kind or imported(section.name, scenario.source.folder)
+        if not (isinstance(kind, type) and issubclass(kind, Law)):
+            raise InputError(f"'{section.name}': expected a class derived from appell.control.Law.")
+    given = section.model_extra or {}
+    known = [f.name for f in fields(kind) if f.init and f.name not in ("robot", "formulation")]
+    for name in given:
+        if name not in known:
+            near = nearest(name, known)
+            cure = f"did you mean {near!r}?" if near else f"expected one of {', '.join(known)}."
+            place = scenario.source.place(("law", name))
+            raise Located(f"{place}: {section.name} has no such gain; {cure}")
+    options = {} if section.formulation is None else {"formulation": section.formulation}
+    believed = robot_of(scenario, believed=True)
+    with scenario.at("law"):
+        try:
+            return kind(believed, **given, **options)
+        except TypeError as problem:  # a gain without a usual value
+            raise InputError(f"{section.name}: {problem}; give it.") from None
+
+
+def imported(name: str, folder: Path) -> Any:
+    """What module:name is called; modules are also those of a folder, and of the working one."""
+    module, _, attribute = name.partition(":")
+    added = [str(folder.resolve()), ""]
+    sys.path[:0] = added
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise InputError(f"'{name}': {problem}; expected module:name.") from None
+    finally:
+        for path in added:
+            sys.path.remove(path)
+
+
+# Options
+
+
+def _simulated(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
+    """The options of appell.simulate, but for the start and the end."""
+    _refuse_sections(scenario, scenario.task.kind, ("law", "sampling", "sensors", "actuators"))
+    for name in ("max_error", "final_error"):
+        if name in scenario.expect.said:
+            place = scenario.source.place(("expect", name))
+            raise Located(f"{place}: not with {scenario.task.kind}, which follows nothing.")
+    contacts, integrator = scenario.contacts, scenario.integrator
+    friction = scenario.robot.friction
+    if not isinstance(friction, bool):
+        raise Located(
+            f"{scenario.source.place(('robot', 'friction'))}: without a law, expected true (the "
+            "friction of the robot's own joints) or false."
+        )
+    pushes = disturbances_of(scenario, robot)
+    return {
+        **{name: getattr(contacts, name) for name in type(contacts).model_fields},
+        **{name: getattr(integrator, name) for name in type(integrator).model_fields},
+        "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
+        "friction": friction,
+        "torque": pushes.torque(_torque(scenario, robot)),
+        "forces": pushes.forces,
+        "axes": pushes.axes,
+        "breakpoints": pushes.breakpoints,
+    }
+
+
+def _torque(scenario: Scenario, robot: Dynamics) -> Any:
+    """What the motors give: None, (actuators,), or a function."""
+    task = scenario.task
+    if isinstance(task, FallTask):
+        return None
+    assert isinstance(task, TorqueTask)
+    with scenario.at("task", "torque"):
+        if isinstance(task.torque, str):
+            return imported(task.torque, scenario.source.folder)
+        if not isinstance(task.torque, dict):
+            return np.array(task.torque)
+        tau = np.zeros(len(robot.actuated))
+        for name, x in task.torque.items():
+            if name not in robot.actuated:
+                raise InputError(
+                    f"'{name}' is no actuated joint of '{robot.name}'; expected "
+                    f"{', '.join(robot.actuated) or 'none: it has no actuators'}."
+                )
+            tau[robot.actuated.index(name)] = x
+    return tau
+
+
+def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
+    """The options of appell.control.track, but for the start and the end."""
+    _refuse_sections(scenario, "a law", ("walls",))
+    _refuse_entries(scenario, "contacts", ("stops",))
+    _refuse_entries(scenario, "integrator", ("method", "formulation"))
+    sensors, actuators, friction = scenario.sensors, scenario.actuators, scenario.robot.friction
+    pushes = disturbances_of(scenario, robot)
+    motor = actuators.motor
+    return {
+        "period": scenario.sampling.period,
+        "delay": scenario.sampling.delay,
+        "encoder": sensors.encoder,
+        "adc": None if sensors.adc is None else _converter(scenario, places.angle),
+        "speeds": sensors.speeds,
+        "torque_limit": actuators.torque_limit or None,
+        "motor": None if motor is None else Motor(**motor.model_dump()),
+        "friction": friction if isinstance(friction, bool) else Friction(**friction.model_dump()),
+        "external": pushes.external,
+        "forces": pushes.forces,
+        "axes": pushes.axes,
+        "formulation": scenario.integrator.formulation,
+        "method": scenario.integrator.method,
+        "stops": scenario.contacts.stops,
+    }
+
+
+def _converter(scenario: Scenario, angle: float) -> Adc:
+    section = scenario.sensors.adc
+    assert section is not None
+    ends = {"low": section.low, "high": section.high}
+    with scenario.at("sensors", "adc"):
+        return Adc(section.bits, **{name: x * angle for name, x in ends.items() if x is not None})
+
+
+def _wall(scenario: Scenario, k: int) -> walls.Wall:
+    section = scenario.walls[k]
+    kind: Callable[..., walls.Wall] = getattr(walls, section.kind.title())
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    given = {name: x for name, x in section.said.items() if name != "kind"}
+    for name in given:
+        if name not in known:
+            place = scenario.source.place(("walls", k, name))
+            raise Located(
+                f"{place}: a {section.kind} has no such entry; expected one of {', '.join(known)}."
+            )
+    with scenario.at("walls", k):
+        if section.function is not None:
+            given["function"] = imported(section.function, scenario.source.folder)
+        try:
+            return kind(**given)
+        except TypeError as problem:
+            raise InputError(f"{section.kind}: {problem}.") from None
+
+
+# Refusals
+
+
+_ALL = ("start", "law", "sampling", "sensors", "actuators", "disturbances", "walls", "contacts",
+        "expect")  # fmt: skip
+_WHY = {
+    "walls": "walls are for tasks without a law (fall, torque)",
+    "law": "no law moves the robot there; leave it out, or choose another task",
+}
+
+
+def _refuse_sections(scenario: Scenario, what: str, names: tuple[str, ...]) -> None:
+    """Sections that would have no effect."""
+    said = scenario.said
+    for name in names:
+        if name in said:
+            why = _WHY.get(name, "it would have no effect; leave it out")
+            raise Located(f"{scenario.source.place((name,))}: not with {what}: {why}.")
+
+
+def _refuse_entries(scenario: Scenario, name: str, allowed: tuple[str, ...]) -> None:
+    """Entries of a section that would have no effect under a law."""
+    section: Section = getattr(scenario, name)
+    for entry in section.said:
+        if entry not in allowed:
+            place = scenario.source.place((name, entry))
+            raise Located(
+                f"{place}: not with a law, which is sampled; of [{name}] it takes "
+                f"{', '.join(allowed)}."
+            )

@@ -1,0 +1,128 @@
+"""Whether a run did what its scenario asks, and in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.model.model import Model
+from appell.model.units import TURNING, Units, units_of
+from appell.robots.dynamics import Array, Dynamics
+from appell.simulation import Run
+from appell.study.positions import positions_of
+from appell.study.puma_line import PumaLine
+from appell.study.scenario import Scenario
+
+
+class Held(NamedTuple):
+    """An expectation of a scenario: the value of the run, and the bound that it is held to."""
+
+    what: str
+    value: float
+    bound: float
+    unit: str
+    ok: bool
+
+
+class Verdict(NamedTuple):
+    """Whether the run came to its end and kept what was expected of it."""
+
+    ok: bool
+    text: str
+    checks: tuple[Held, ...]
+
+
+def verdict_of(scenario: Scenario, run: Run) -> Verdict:
+    """The verdict on a run of a scenario."""
+    checks = _checks(scenario, run)
+    ok = run.stopped is None and all(check.ok for check in checks)
+    failed = [
+        f"{c.what} is {c.value:.3g} {c.unit}, expected {c.bound:g}" for c in checks if not c.ok
+    ]
+    if run.stopped is not None:
+        text = f"stopped early, at {run.t[-1]:.6g} s: {run.stopped}"
+    else:
+        text = _told(scenario, run)
+    return Verdict(ok, "; ".join([text, *failed]), checks)
+
+
+def _told(scenario: Scenario, run: Run) -> str:
+    """What happened, in a line."""
+    end = f"{run.t[-1]:.6g} s"
+    if isinstance(scenario.task, PumaLine):
+        return f"the line takes {end}; largest torque {np.abs(run.tau).max():.1f} N m"
+    if run.desired is None:
+        struck = f"{len(run.impacts)} impact{'s' * (len(run.impacts) != 1)}"
+        change = float(run.energy[-1] - run.energy[0])
+        return f"moved until {end}, {struck}, energy changed by {change:.3g} J"
+    worst, last = (_largest(scenario, run, x) for x in (np.abs(run.error).max(axis=0),
+                                                        np.abs(run.error[-1])))  # fmt: skip
+    return f"arrived at {end}, error {last} at the end and at most {worst}"
+
+
+def _largest(scenario: Scenario, run: Run, error: Array) -> str:
+    """The largest of the joints' errors, in the file's unit, and the joint."""
+    assert run.robot is not None
+    shown, units = _shown(scenario, run, error)
+    k = int(np.argmax(shown))
+    joint = f" ({run.robot.independent[k]})" if run.robot.nv > 1 else ""
+    return f"{shown[k]:.3g} {units[k]}{joint}"
+
+
+def _shown(scenario: Scenario, run: Run, error: Array) -> tuple[Array, list[str]]:
+    """Errors of the joints in the unit of the file, and these units."""
+    assert run.robot is not None
+    scale = positions_of(scenario, run.robot).scale
+    angle = "deg" if scenario.angles == "degrees" else "rad"
+    units = [angle if u is TURNING else u.position for u in _units(run.robot)]
+    return error / scale, units
+
+
+def _units(robot: Dynamics) -> list[Units]:
+    kinds = dict(zip(robot.joint_names, robot.joint_kinds, strict=True))
+    return [units_of([kinds[name]], 1)[0] for name in robot.independent]
+
+
+def _checks(scenario: Scenario, run: Run) -> tuple[Held, ...]:
+    expect = scenario.expect
+    made: list[Held] = []
+
+    def at_most(what: str, value: float, bound: float | None, unit: str) -> None:
+        if bound is not None:
+            made.append(Held(what, float(value), float(bound), unit, bool(value <= bound)))
+
+    if run.desired is not None:
+        worst, units = _shown(scenario, run, np.abs(run.error))
+        both = " or ".join(dict.fromkeys(units))
+        at_most("max_error", worst.max(), expect.max_error, both)
+        at_most("final_error", worst[-1].max(), expect.final_error, both)
+    at_most("max_torque", np.abs(run.tau).max(initial=0.0), expect.max_torque, "N m or N")
+    drift = np.abs(run.energy - run.energy[0]).max()
+    at_most("energy_drift", drift, expect.energy_drift, "J")
+    count = len(run.impacts)
+    at_most("max_impacts", count, expect.max_impacts, "impacts")
+    if expect.impacts is not None:
+        enough = count >= expect.impacts
+        made.append(Held("impacts", count, expect.impacts, "impacts or more", enough))
+    return tuple(made)
+
+
+def exceeded(robot: Dynamics, run: Run) -> tuple[str, ...]:
+    """A warning for each joint that was faster, or pushed more, than its model allows."""
+    if not isinstance(robot.model, Model):
+        return ()
+    joints = {joint.name: joint for joint in robot.model.joints}
+    units = dict(zip(robot.joint_names, units_of(robot.joint_kinds, len(joints)), strict=True))
+    told = []
+    for k, name in enumerate(robot.independent):
+        fastest, limit = float(np.abs(run.v[:, k]).max()), float(joints[name].speed)
+        if fastest > limit:
+            u = units[name].speed
+            told.append(f"joint '{name}' reaches {fastest:.4g} {u}; its limit is {limit:.4g} {u}")
+    for k, name in enumerate(robot.actuated[: run.tau.shape[1]]):
+        most, limit = float(np.abs(run.tau[:, k]).max()), float(joints[name].effort)
+        if most > limit:
+            u = units[name].force
+            told.append(f"joint '{name}' takes {most:.4g} {u}; its limit is {limit:.4g} {u}")
+    return tuple(told)

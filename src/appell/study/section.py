@@ -1,0 +1,33 @@
+"""What the sections of a scenario have in common: they are frozen, and know all their keys."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0)]
+NotNegative = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+Many = Annotated[int, Field(strict=True, ge=1)]
+Flag = Annotated[bool, Field(strict=True)]
+Three = tuple[Number, Number, Number]
+Each = Number | tuple[Number, ...]  # one for all joints, or one per joint
+Limits = Positive | tuple[Positive, ...]
+Positions = dict[str, Number | tuple[Number, ...]] | tuple[Number, ...]  # by joint, or of all
+
+
+class Section(BaseModel):
+    """A table of a scenario file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The entries that differ from their defaults."""
+        return {
+            name: value
+            for name, field in type(self).model_fields.items()
+            if (value := getattr(self, name)) != field.get_default(call_default_factory=True)
+        }

@@ -1,0 +1,166 @@
+"""``appell run`` and ``appell new``: what they leave, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli import app
+from appell.robots.registry import makers
+from appell.simulation import load_run
+from appell.study import build, read_scenario
+from appell.study.starter import TASKS, new_scenario
+
+HOLD = """
+title = "It < holds"
+[robot]
+model = "planar_chain"
+options = {n = 2}
+[start]
+q = [0.1, 0.2]
+[task]
+kind = "hold"
+at = [0.15, 0.2]
+until = 0.5
+[expect]
+final_error = %s
+"""
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``appell ...`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(x) for x in arguments])
+
+
+def test_run_leaves_report_motion_run_and_summary_and_says_the_verdict(command, tmp_path):
+    (tmp_path / "hold.toml").write_text(HOLD % 0.01)
+    result = command("run", "hold.toml")
+    assert result.exit_code == 0, result.output
+    assert "ok: arrived at 0.5 s" in result.stdout
+    assert "Report: hold-run/report.html" in result.stdout
+    folder = tmp_path / "hold-run"
+    names = {"report.html", "motion.csv", "run.npz", "summary.json", "scenario.json"}
+    assert {x.name for x in folder.iterdir()} == names
+    page = (folder / "report.html").read_text()
+    assert "It &lt; holds" in page
+    assert page.index("Arrived at") < page.index("<svg")
+    assert page.count("<svg") == 3  # motion, error, torques
+    assert re.search(r"torque, N m", page)
+    assert not re.search(r"https?:|<script|<link|@import", page)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["ok"]
+    assert summary["checks"][0]["what"] == "final_error"
+    again = command("run", "hold-run/scenario.json", "-o", "again", "-q")
+    assert again.stdout == "again/report.html\n"
+    motion = (tmp_path / "again" / "motion.csv").read_bytes()
+    assert motion == (folder / "motion.csv").read_bytes()
+
+
+def test_an_expectation_that_fails_is_status_1(command, tmp_path):
+    (tmp_path / "hold.toml").write_text(HOLD % 1e-9)
+    result = command("run", "hold.toml")
+    assert result.exit_code == 1
+    assert "not as expected: arrived" in result.stdout
+    assert 'class="warn">Arrived' in (tmp_path / "hold-run" / "report.html").read_text()
+
+
+def test_without_matplotlib_tables_and_data_come(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (tmp_path / "hold.toml").write_text(HOLD % 0.01)
+    for arguments in (["run", "hold.toml"], ["run"]):
+        result = command(*arguments)
+        assert result.exit_code == 0, result.output
+        assert "Without pictures" in result.stdout
+    page = (tmp_path / "hold-run" / "report.html").read_text()
+    assert "pip install 'appell[show]'" in page
+    assert "joint2" in page
+
+
+def test_the_schema_is_printed(command):
+    result = command("run", "--schema")
+    assert json.loads(result.stdout)["title"] == "Scenario"
+
+
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+from appell.cli import app
+from appell.control.tracking.plant import Plant
+before, calls = Plant.advance, 0
+def counted(*arguments):
+    global calls
+    calls += 1
+    if calls == 20:
+        os.kill(os.getpid(), signal.SIGINT)
+    return before(*arguments)
+Plant.advance = counted
+sys.argv = ["appell", "run", "hold.toml"]
+app()
+"""
+
+
+def test_an_interrupted_run_keeps_what_was_done_and_is_status_130(tmp_path):
+    (tmp_path / "hold.toml").write_text(HOLD % 0.01)
+    result = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, cwd=tmp_path,
+        timeout=120, env={**os.environ},
+    )  # fmt: skip
+    assert result.returncode == 130, result.stderr
+    assert signal.SIGINT.name not in result.stderr
+    assert "stopped early" in result.stdout
+    assert "what was done so far" in result.stderr
+    run = load_run(tmp_path / "hold-run" / "run.npz")
+    assert 0 < run.t[-1] < 0.5
+    assert run.stopped.startswith("interrupted")
+
+
+@pytest.mark.parametrize("robot", makers())
+def test_every_robot_of_the_library_gets_a_scenario_that_can_begin(robot, tmp_path):
+    file = tmp_path / "new.toml"
+    file.write_text(new_scenario(robot))
+    scenario = read_scenario(file)
+    assert build(scenario).robot.name.startswith(robot.split("(")[0])
+    assert file.read_text().startswith("#:schema ")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_new_scenario_of_every_task_runs_as_it_stands(command, task):
+    robot = "differential_drive" if task == "torque" else "puma560"
+    assert command("new", robot, "--task", task, "-o", "mine.toml").exit_code == 0
+    assert command("new", robot, "-o", "mine.toml").exit_code == 2  # never overwrites
+    result = command("run", "mine.toml", "-q")
+    assert result.exit_code == 0, result.output
+
+
+def test_new_takes_urdf_files_with_loops_seen_from_where_it_writes(command, tmp_path):
+    from shutil import copy
+
+    from tests.study.test_gallery import FOLDER
+
+    (tmp_path / "robots").mkdir()
+    for name in ("four_bar.urdf", "four_bar_loops.toml"):
+        copy(FOLDER / name, tmp_path / "robots")
+    (tmp_path / "mine").mkdir()
+    loops = ("--loops", "robots/four_bar_loops.toml")
+    result = command("new", "robots/four_bar.urdf", *loops, "-o", "mine/a.toml")
+    assert result.exit_code == 0, result.output
+    scenario = read_scenario(tmp_path / "mine" / "a.toml")
+    assert scenario.robot.model == "../robots/four_bar.urdf"
+    assert command("run", "mine/a.toml", "-q").exit_code == 0
+
+
+def test_new_says_why_a_robot_cannot_do_a_task(command):
+    result = command("new", "free_chain", "--task", "line")
+    assert result.exit_code == 2
+    assert "free base" in result.stderr
+    result = command("new", "puma560", "--task", "dance")
+    assert "expected one of line, circle" in result.stderr
