@@ -2,10 +2,15 @@
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import appell
 from appell.show import plots
+from appell.show.figure import svg_of
+from appell.show.report_folder import write
+from appell.show.svg import whole
 from appell.study.straight_line import run
+from appell.study.study_timing import measure
 
 IMAGES = Path(__file__).parent / "images"
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the browser that tests use, too
@@ -40,16 +45,31 @@ def viewers():
     yield "viewer_run", falling
 
 
+def report(browser):
+    """The picture of a report, with the pointer over a chart."""
+    with TemporaryDirectory() as folder:
+        study = run()
+        page = browser.new_page(viewport={"width": 1100, "height": 640})
+        page.goto(write(study, measure(study), Path(folder, "run")).as_uri())
+        page.locator("h2").nth(2).evaluate("heading => heading.scrollIntoView()")
+        page.locator("figure.chart").nth(1).locator(".plot").nth(1).hover()
+        page.screenshot(path=IMAGES / "report.png")
+        page.close()
+
+
 def main():
     """Draw all of them, or with names on the command line, those whose names begin so."""
     wanted = tuple(sys.argv[1:]) or ("",)
     if "straight_line".startswith(wanted):
-        plots.arm(run()).savefig(IMAGES / "straight_line.png", dpi=150)
-    if not any("viewer".startswith(x) or x.startswith("viewer") for x in wanted):
+        drawn = svg_of(plots.arm(run()), "A PUMA arm follows a straight line")
+        (IMAGES / "straight_line.svg").write_text(whole(drawn))
+    if not any("viewer".startswith(x) or x.startswith(("viewer", "report")) for x in wanted):
         return
     from tests.browser import headless
 
     with headless() as browser:
+        if "report".startswith(wanted):
+            report(browser)
         for name, viewer in viewers():
             if name.startswith(wanted):
                 viewer.server.scene.configure_default_lights(True, cast_shadow=False)  # slow here

@@ -63,7 +63,7 @@ def test_an_interrupted_command_ends_with_status_130_and_no_report(
     result = interrupted_command(arguments, where, call, tmp_path)
     assert result.returncode == 130, result.stderr
     assert "Traceback" not in result.stderr
-    assert "Written" not in result.stdout
+    assert "Report" not in result.stdout
     assert "optimised" not in result.stdout
     assert not list(tmp_path.iterdir())
 

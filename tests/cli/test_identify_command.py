@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,14 @@ from typer.testing import CliRunner
 import appell
 from appell.cli import app
 from appell.rig.log.motion_files import read_motion
+from tests.report_pages import examine
 
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """Runs ``appell identify ...`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as after a plain pip install
     return lambda *words: CliRunner().invoke(app, ["identify", *map(str, words)])
 
 
@@ -59,7 +62,7 @@ def test_fit_writes_the_new_robot(command, tmp_path):
     done = command("fit", "two_link", "one.csv", "--validate", "two.csv", *given, "--method", "sdp")
     assert done.exit_code == 0, done.output
     assert "times better than nominal" in done.output
-    folder = tmp_path / "appell-identification"
+    folder = tmp_path / "identification-two_link"
     again = appell.load(folder / "robot.urdf")
     q, v, a = np.random.default_rng(0).uniform(-2, 2, (3, 50, 2))
     wanted = true.inverse_dynamics(q, v, a)
@@ -67,7 +70,7 @@ def test_fit_writes_the_new_robot(command, tmp_path):
     head, *rows = (folder / "parameters.csv").read_text().splitlines()
     assert head == "parameter,nominal,sdp"
     assert len(rows) == 20
-    assert "torque" in (folder / "identification.html").read_text()
+    examine(folder / "identification.html")
 
 
 def test_what_cannot_be_fitted_is_one_message(command):
@@ -121,7 +124,7 @@ def test_jitter_is_evened_out_if_asked(command):
     assert refused.exit_code == 2
     assert "resample=True (--resample)" in refused.output
     done = command(*given, "--resample")
-    assert "Written" in done.output
+    assert "Report: identification-two_link" in done.output
 
 
 def test_what_fails_leaves_no_folder(command, tmp_path):

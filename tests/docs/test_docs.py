@@ -23,6 +23,7 @@ NAMES = (
     "control",
     "inverse_kinematics",
     "identification",
+    "reports",
     "rig",
     "export",
     "closed",

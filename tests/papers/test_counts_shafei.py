@@ -179,10 +179,10 @@ def test_the_tables_fail_nowhere_and_say_why_they_differ():
 def test_the_figures_show_our_counts_and_the_paper_s_polynomials():
     over_links, over_branches = (picture.draw() for picture in shafei2018_counts.PICTURES)
     for figure, x, factor, n in ((over_links, 10, 4, 10), (over_branches, 10, 10, 4)):
-        for c, axes in enumerate(figure.axes):
-            lines = axes.get_lines()
+        for c, axes in enumerate(figure.panels):
+            lines = axes.lines
             assert len(lines) == 2 * len(PRINTED)
             for name, ours, printed in zip(PRINTED, lines[::2], lines[1::2], strict=True):
-                assert (ours.get_xdata()[-1], printed.get_xdata()[-1]) == (x, x)
-                assert ours.get_ydata()[-1] == float(factor * counts(True)[name][c](n))
-                assert printed.get_ydata()[-1] == float(factor * PRINTED[name][c](n))
+                assert (ours.x[-1], printed.x[-1]) == (x, x)
+                assert ours.y[-1] == float(factor * counts(True)[name][c](n))
+                assert printed.y[-1] == float(factor * PRINTED[name][c](n))

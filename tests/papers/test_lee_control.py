@@ -157,9 +157,9 @@ def test_a_converter_of_the_papers_bit():
 
 def test_pictures_have_a_line_a_joint():
     figure = lee1982_control.errors_picture.draw()
-    assert len(figure.axes) == 6
-    for j, axes in enumerate(figure.axes):
-        np.testing.assert_allclose(axes.lines[0].get_ydata(), 1e4 * followed().error[:, j])
+    assert len(figure.panels) == 6
+    for j, axes in enumerate(figure.panels):
+        np.testing.assert_array_equal(axes.lines[0].y, followed().error[:, j])
 
 
 def test_steps_are_timed(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -9,6 +11,7 @@ import appell
 from appell import cli, papers
 from appell.show.document import Document, Row, Table
 from appell.show.rules import Differs, Known
+from tests.report_pages import examine
 
 
 @pytest.mark.parametrize("name", papers.PAPERS)
@@ -27,12 +30,25 @@ def test_an_unknown_paper_is_answered_with_the_known_ones():
         appell.papers.reproduce("newton1687")
 
 
-def test_the_command_writes_tables_and_figures(tmp_path):
+def test_the_command_writes_tables_and_figures(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as after a plain pip install
     done = CliRunner().invoke(cli.app, ["reproduce", "lee1982", "--output", str(tmp_path / "r")])
     assert done.exit_code == 0, done.output
     assert "119n" in done.output
     written = {p.name for p in (tmp_path / "r").iterdir()}
     assert written == {"lee1982.md", "lee1982.html", "lee1982-1.svg", "lee1982-2.svg"}
+    assert "52 of 52 rows agree" in done.output
+    examine(tmp_path / "r" / "lee1982.html")
+    assert f"Report: {tmp_path / 'r' / 'lee1982.html'}" in done.output.replace("\n", "")
+
+
+def test_folders_are_named_after_what_is_in_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(papers, "reproduce", lambda name: Document(name, "Title", "Source"))
+    for words in ([], ["lee1982"], ["lee1982"]):
+        assert CliRunner().invoke(cli.app, ["reproduce", *words]).exit_code == 0
+    written = {p.name for p in tmp_path.iterdir()}
+    assert written == {"reproduction", "reproduction-lee1982", "reproduction-lee1982-2"}
 
 
 def test_a_value_that_does_not_come_out_ends_with_status_1(tmp_path, monkeypatch):

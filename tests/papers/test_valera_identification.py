@@ -72,4 +72,4 @@ def test_table_and_picture_are_there():
     assert not others.compared
     assert [row.what for row in table.rows] == [*paper.METHODS.values()]
     (picture,) = paper.PICTURES
-    assert len(picture.draw().axes[0].get_xticklabels()) > 10
+    assert len(picture.draw().panels[0].ticks) > 10

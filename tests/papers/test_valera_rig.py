@@ -30,7 +30,7 @@ def test_the_arm_follows(of):
 
 def test_the_figure_has_both_references():
     assert positions_picture.title.startswith("Figure 5")
-    assert [len(axes.lines) for axes in positions_picture.draw().axes] == [12, 12]
+    assert [len(panel.lines) for panel in positions_picture.draw().panels] == [12, 12]
 
 
 def test_tables_hold_what_was_run(monkeypatch):

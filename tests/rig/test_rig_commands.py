@@ -17,7 +17,7 @@ from rigs import PUMA, START, law, ready, sound
 from appell.cli.control_view import print_report, table_of
 from appell.control.laws import LAWS
 from appell.errors import InputError
-from appell.rig import read_log
+from appell.rig import State, read_log
 from appell.rig.campaign import campaign, outcome_line, outcomes_in
 from appell.rig.controller.mission import Yield
 from appell.rig.log.motion_files import read_motion
@@ -25,6 +25,8 @@ from appell.rig.loop.real_time_run import start
 from appell.rig.machine.faults import KINDS, Fault
 from appell.rig.machine.lockstep import Lockstep
 from appell.rig.teach import Lesson, teach_in_lockstep, yielding
+from appell.show.control_report import control_document
+from appell.show.report_folder import write_documents
 
 
 def test_move_and_show(command, tmp_path):
@@ -408,9 +410,21 @@ def test_times_are_shown_as_measured(capsys):
     assert "0.0000 % of cycles" in shown
 
 
+def test_a_report_is_written_with_its_verdict_first(tmp_path):
+    page = write_documents([control_document(sound())], tmp_path / "moved")[0]
+    text = page.read_text(encoding="utf-8")
+    assert sound().verdict.startswith(("arrived, ", "stopped"))
+    assert text.index(sound().verdict) < text.index("<h2>Joints</h2>") < text.index("<figure")
+    assert "torque, N m" in text
+    broken = replace(sound(), state=State.FAULT, reason="encoder stuck: joint 2")
+    head = control_document(broken).head()
+    assert (head.verdict, head.good) == ("FAULT: encoder stuck: joint 2", False)
+
+
 def test_a_report_can_be_drawn():
     figure = sound().plot()
-    assert len(figure.axes) == 3
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == ["position, deg", "error, deg", "torque, N m", "voltage, V"]
     assert "STOP" in repr(sound())
 
 

@@ -134,14 +134,16 @@ def test_a_report_names_units(report, capsys, arm):
     print_report(report)
     degrees, metres = np.degrees(errors[0]), errors[1]
     assert f"on the way: {degrees:.2f} deg, {metres:.5f} m\n" in capsys.readouterr().out
-    positions, deviations, _ = report.plot().axes
-    assert positions.get_ylabel() == "position, deg and m"
-    assert deviations.get_ylabel() == "error, deg and m"
-    labels = [text.get_text() for text in positions.get_legend().get_texts()]
-    assert labels == ["joint 1, deg", "joint 2, m"]
-    lines = positions.get_lines()
-    np.testing.assert_allclose(lines[0].get_ydata(), np.degrees(report.q[:, 0]))
-    np.testing.assert_array_equal(lines[2].get_ydata(), report.q[:, 1])
+    panels = report.chart().panels
+    assert [panel.y for panel in panels] == [
+        "position, deg", "position, m", "error, deg", "error, m", "torque, N m", "force, N",
+        "voltage, V",
+    ]  # fmt: skip
+    assert [panel.lines[0].name for panel in panels[:2]] == list(appell.load(arm).joint_names)
+    np.testing.assert_allclose(panels[0].lines[0].y, np.degrees(report.q[:, 0]))
+    np.testing.assert_array_equal(panels[1].lines[0].y, report.q[:, 1])
+    assert len(report.plot().axes) == len(panels)
+    assert " mrad and " in report.verdict
     row = report.last(0.3)[0]
     text = io.StringIO()
     Console(file=text, width=120).print(table_of(row, report.units))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from appell.compile.count import Polynomial
 from appell.show.document import (
     Document,
-    Picture,
     Row,
     Table,
     cells,
@@ -14,7 +13,9 @@ from appell.show.document import (
     markdown,
     plain,
 )
+from appell.show.figure import Drawing, Picture
 from appell.show.rules import EQUAL, Expected, Ratio
+from appell.show.sketch import Sketch
 
 LINE = Polynomial.of(4, -3)
 TABLE = Table(
@@ -63,9 +64,13 @@ def test_a_column_that_the_paper_does_not_have_is_left_out():
 
 
 def test_html_marks_failures_and_escapes():
-    text = html(document([Picture("Figure 1", "A < B.", lambda: None)]), ["<svg></svg>"])
+    sketch = Sketch("A > B")
+    sketch.line([(0, 0), (1, 1)])
+    pictures = [Picture("Figure 1", "A < B.", lambda: None)]
+    text = html(document(pictures), [Drawing([sketch])])
     assert "theirs &lt;1&gt;" in text
-    assert text.count("FAILS (equal): They | count otherwise.") == 1
+    assert text.count("FAILS (equal): They | count otherwise.") == 2  # in its row, and on top
+    assert "A &gt; B" in text
     assert "<figcaption>A &lt; B.</figcaption>" in text
 
 
@@ -74,3 +79,23 @@ def test_a_table_of_our_own_has_no_column_for_a_paper():
     assert headings(table) == ["", "x", "y", "remark"]
     assert cells(table) == [["row", "1.235", "yes", ""]]
     assert not table.failures
+
+
+def test_the_verdict_comes_first():
+    head = document().head()
+    assert head.verdict == "3 of 4 rows agree"
+    assert not head.good
+    assert head.warnings == ["Table 1, theirs <1>: FAILS (equal): They | count otherwise."]
+    text = html(document(), [])
+    places = [text.index(x) for x in ("<h1>", "By someone.", "3 of 4 rows", "made by", "<h2>")]
+    assert places == sorted(places)
+    words = markdown(document())
+    assert words.index("**3 of 4 rows agree**") < words.index("## Table 1")
+
+
+def test_a_table_of_many_joints_is_turned_and_empty_remarks_are_left_out():
+    wide = plain("T", [f"joint {j}" for j in range(30)], {"rms": range(30), "worst": range(30)})
+    text = markdown(Document("d", "D", "", [wide]))
+    assert "|  | rms | worst |" in text
+    assert "| joint 29 | 29 | 29 |" in text
+    assert "remark" not in text

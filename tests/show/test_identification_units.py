@@ -8,7 +8,7 @@ import pytest
 import appell
 from appell import identify
 from appell.identify import Data, random_states
-from appell.show.identification import torque_picture, torque_table
+from appell.show.identification import base_table, torque_picture, torque_table
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,19 @@ def test_pictures_of_forces_name_units(name, units):
     fitted = identify.fit(robot, q, v, a, tau, check=False)
     validation = identify.validate(fitted, Data(np.arange(200) / 100, q, v, a, tau))
     assert len(torque_table({"qr": validation}).columns) == robot.inverse_dynamics(q, v, a).shape[1]
-    titles = [axes.get_title(loc="left") for axes in torque_picture(validation).draw().axes]
-    assert [title for title in titles if title] == [
-        f"joint {j + 1}, {unit}" for j, unit in enumerate(units)
-    ]
+    panels = torque_picture(validation).draw().panels
+    assert [panel.title for panel in panels] == list(robot.actuated)
+    assert [panel.y.partition(", ")[2] for panel in panels] == units
+    assert [head.rpartition(", ")[2] for head in torque_table({"qr": validation}).columns] == units
+
+
+def test_base_parameters_have_units_and_their_full_names():
+    robot = appell.load("stanford_arm")
+    q, v, a = random_states(robot, 200, seed=0)
+    tau = robot.inverse_dynamics(q, v, a)
+    table = base_table(identify.fit(robot, q, v, a, tau, friction=True, check=False))
+    units = {row.what: row.ours[0] for row in table.rows}
+    assert units["joint3.viscous (fv3)"] == "N s/m"  # it slides
+    assert units["joint1.coulomb (fc1)"] == "N m"
+    assert {"kg m", "kg m²"} <= set(units.values())
+    assert "fv, fc: viscous and Coulomb friction" in table.note

@@ -174,15 +174,16 @@ def test_a_picture_names_units_and_so_does_a_run_from_a_file(tmp_path):
         return [axes.get_ylabel() for axes in run.plot().axes]
 
     sliding, turning = fall(), appell.simulate(rod(), [0, 1, 0.3], [0, 0, 2], until=0.1)
-    assert labels(sliding) == ["q, m", "v, m/s", "energy, J"]
-    assert labels(turning) == ["q, m and rad", "v, m/s and rad/s", "energy, J"]
+    assert labels(sliding) == ["position, m", "speed, m/s", "energy, J"]
+    both = ["speed, m/s", "speed, rad/s", "energy, J"]
+    assert labels(turning) == ["position, m", "position, rad", *both]
     free = appell.simulate(block(), [0, 0, 1, 1, 0, 0, 0], until=0.1)
-    assert labels(free) == ["q, m and 1", "v, m/s and rad/s", "energy, J"]
+    assert labels(free) == ["position, m", "position, 1", *both]
     for run in (sliding, turning, free):
         again = load_run(run.save(tmp_path / "run.npz"))
         assert labels(again) == labels(run)
         # Without its robot energies are known at the instants only: points, and no chords.
-        kinetic = again.plot().axes[2].get_lines()[0]
+        kinetic = again.plot().axes[-1].get_lines()[0]
         assert kinetic.get_linestyle() == "None"
         np.testing.assert_array_equal(kinetic.get_ydata(), run.kinetic)
         twice = load_run(again.save(tmp_path / "again.npz"))
@@ -276,3 +277,19 @@ def test_examples_run(name):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "<Run of" in done.stdout
+
+
+def test_a_joint_has_one_colour_in_all_panels():
+    run = appell.simulate(block(), [0, 0, 1, 1, 0, 0, 0], until=0.1)
+    looks = {}
+    for panel in run.chart().panels:
+        for line in panel.lines:
+            assert looks.setdefault(line.name, (line.colour, line.dash)) == (line.colour, line.dash)
+    assert len(set(looks.values())) == len(looks)
+
+
+def test_forces_of_a_simulated_law_are_points_and_joints_have_their_names():
+    run = fall(torque=lambda t, q, v: [1.0 + t] * len(v))
+    force = next(panel for panel in run.chart().panels if panel.y.startswith("force"))
+    assert {line.drawn for line in force.lines} == {"dots"}  # known at the instants only
+    assert [line.name for line in force.lines] == list(run.robot.joint_names)

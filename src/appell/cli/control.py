@@ -69,6 +69,10 @@ Driver = Annotated[
 Numbers = Annotated[
     str | None, typer.Option("--machine", help="Its numbers: module:name of a Machine.")
 ]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="The folder of a report to make, with charts."),
+]
 Live = Annotated[bool, typer.Option("--live/--quiet", help="Show the run while it goes on.")]
 Seen = Annotated[
     bool, typer.Option("--view", help="Show the arm in the browser while the run goes on.")
@@ -94,6 +98,7 @@ def move(
     switch: Switches = None,
     live: Live = True,
     view: Seen = False,
+    output: Output = None,
 ) -> None:
     """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
     from appell.control import quintic
@@ -103,7 +108,7 @@ def move(
     trajectory = quintic(start, _positions(to, chosen), duration)
     own = _own(hardware, machine)
     own["switches"] = _switches(switch)
-    _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live, view)
+    _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live, view, output)
 
 
 @control.command()
@@ -129,6 +134,7 @@ def follow(
     view: Seen = False,
     speed: Annotated[float, typer.Option(help="So many times as fast as the file says.")] = 1.0,
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
+    output: Output = None,
 ) -> None:
     """Along a trajectory of a file, and stop. Status 1 on a fault."""
     from appell.rig.log.motion_files import read_motion
@@ -142,14 +148,15 @@ def follow(
     motion = (file, chosen.robot.nv, speed, _joints(chosen), outputs)
     trajectory, switches = read_motion(*motion, kinds=_kinds(chosen))
     own["switches"] = _switches(switch, switches)
-    _run(_setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own), live, view)
+    ready = _setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own)
+    _run(ready, live, view, output)
 
 
 control.command("replay", help="The same, for what teach has written.")(follow)
 
 
 @control.command()
-def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
+def show(file: Annotated[Path, typer.Argument(help="A log.")], output: Output = None) -> None:
     """What a log holds, also one that was cut. Status 1 if it ends in a fault, or is not whole."""
     from appell.cli.control_view import print_report
     from appell.rig import Report, State, read_log
@@ -157,7 +164,9 @@ def show(file: Annotated[Path, typer.Argument(help="A log.")]) -> None:
     log = read_log(file)
     last = log.events[-1] if log.events else None
     state, reason = (State.HOMING, "") if last is None else (last.state, last.reason)
-    print_report(Report(log, state, reason, float(log.metadata.get("period", 0.001))))
+    report = Report(log, state, reason, float(log.metadata.get("period", 0.001)))
+    print_report(report)
+    _write(report, output)
     if log.damaged:
         typer.echo(f"The log is damaged: {log.damaged}. What could be read is shown.")
     elif not log.complete:
@@ -270,7 +279,7 @@ def _setup(
     return setup(law, trajectory, channel=channel, log=log, faults=given, q0=start, **others)
 
 
-def _run(ready: Setup, live: bool, view: bool) -> None:
+def _run(ready: Setup, live: bool, view: bool, output: Path | None) -> None:
     from appell.cli.control_view import in_viewer, watching
     from appell.rig.loop.real_time_run import start
     from appell.rig.start import in_lockstep
@@ -291,7 +300,7 @@ def _run(ready: Setup, live: bool, view: bool) -> None:
         ):
             report = running.wait(look)
     _tell_unused(ready, report)
-    _finish(report, ready.log)
+    _finish(report, ready.log, output)
 
 
 @contextmanager
@@ -319,12 +328,23 @@ def _tell_unused(ready: Setup, report: Report) -> None:
             )
 
 
-def _finish(report: Report, log: Path | None) -> None:
+def _write(report: Report, output: Path | None) -> None:
+    """Write a report into a new folder, if one is asked for."""
+    if output is None:
+        return
+    from appell.show.control_report import control_document
+    from appell.show.report_folder import write_documents
+
+    typer.echo(f"Report: {write_documents([control_document(report)], output)[0]}")
+
+
+def _finish(report: Report, log: Path | None, output: Path | None = None) -> None:
     from appell.cli.control_view import print_report
     from appell.rig.signals import STATUS
 
     print_report(report)
     if log is not None:
         typer.echo(f"Log: {log}")
+    _write(report, output)
     if not report.ok:
         raise typer.Exit(STATUS.get(report.reason, 1))

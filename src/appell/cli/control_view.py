@@ -90,7 +90,8 @@ def table_of(row: Any, units: Sequence[Units]) -> Table:
 
 
 def print_report(report: Report) -> None:
-    """States, errors, time; before a fault the last seconds."""
+    """The verdict; states, errors, time; before a fault the last seconds."""
+    typer.secho(report.verdict, bold=True, fg="green" if report.ok else "red")
     for event in report.states:
         why = f": {event.reason}" if event.reason else ""
         typer.echo(f"{event.cycle * report.period:9.3f} s  {event.state.name}{why}")

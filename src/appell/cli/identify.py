@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,12 @@ app.add_typer(identify, name="identify")
 
 RobotName = Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")]
 Output = Annotated[
-    Path, typer.Option("--output", "-o", help="The folder to make; if taken, a number is added.")
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="The folder to make, else named after what is in it; if taken, a number is added.",
+    ),
 ]
 Friction = Annotated[bool, typer.Option(help="With viscous and Coulomb friction.")]
 
@@ -39,7 +45,7 @@ _CURE = (
 @identify.command()
 def excite(
     robot: RobotName,
-    output: Output = Path("appell-excitation"),
+    output: Output = None,
     duration: Annotated[float, typer.Option(help="s, of one period.")] = 10.0,
     harmonics: Annotated[int, typer.Option(help="Of the Fourier series.")] = 5,
     kind: Annotated[str, typer.Option(help="fourier or spline.")] = "fourier",
@@ -67,11 +73,9 @@ def excite(
     from appell.identify.data.checks import named, refuse_no_tree
     from appell.identify.excitation.excite import CRITERIA, KINDS
     from appell.robots.registry import load
-    from appell.show.figures import require_matplotlib
     from appell.show.identification import excitation_document
     from appell.show.report_folder import document_files, new_folder, unless_empty, write_files
 
-    require_matplotlib()
     arm = load(robot)
     refuse_no_tree(f"excite {robot}", arm)
     if not duration * rate <= _SAMPLES:
@@ -80,8 +84,8 @@ def excite(
             f"most {_SAMPLES:g}."
         )
     limits = _limits(arm, position, speed, torque, rig)
-    output = new_folder(output)  # now, and not after all is computed
-    with unless_empty(output), _searching() as progress:
+    folder = new_folder(output or _named("excitation", arm))  # now, and not after all is computed
+    with unless_empty(folder), _searching() as progress:
         found = identification.excite(
             arm,
             duration=duration,
@@ -95,20 +99,20 @@ def excite(
             seed=seed,
             progress=progress,
         )
-    document = excitation_document(found, arm.name)
-    files = {Path("motion.csv"): _motion_csv(found, rate), **document_files(document)}
-    written = write_files(files, output).parent
+    document = excitation_document(found, arm)
+    motion = {"motion.csv": ("for appell control follow", _motion_csv(found, rate))}
+    written = write_files(document_files(document, motion), folder)
     if found.interrupted:
         typer.echo("Interrupted: this is the best so far.")
     _print(document.tables)
-    typer.echo(f"Written: {written}")
+    typer.echo(f"\n{document.verdict}.\nReport: {written}")
 
 
 @identify.command()
 def fit(
     robot: RobotName,
     data: Annotated[list[Path], typer.Argument(help=".csv, .parquet or .mcap files.")],
-    output: Output = Path("appell-identification"),
+    output: Output = None,
     method: Annotated[
         list[str] | None, typer.Option(help="Such as qr or sdp; may be given several times.")
     ] = None,
@@ -139,12 +143,11 @@ def fit(
     from appell.identify.data.checks import named
     from appell.identify.estimate.fitting import METHODS
     from appell.robots.registry import load
-    from appell.show.figures import require_matplotlib
     from appell.show.identification import fit_document
     from appell.show.report_folder import document_files, refuse_file, write_files
 
-    require_matplotlib()
-    refuse_file(output)
+    if output is not None:
+        refuse_file(output)
     methods = [named("--method", name, METHODS) for name in method or ["sdp"]]
     arm = load(robot)
     units = _units(unit)
@@ -162,10 +165,10 @@ def fit(
     }
     validations = {name: identification.validate(x, held_out) for name, x in fits.items()}
     document = fit_document(fits, validations)
-    files = {**_results(fits), **document_files(document)}
-    written = write_files(files, output).parent
+    files = document_files(document, _results(fits))
+    written = write_files(files, output or _named("identification", arm))
     _print(document.tables[:2])
-    typer.echo(f"Written: {written}")
+    typer.echo(f"\n{document.verdict}.\nReport: {written}")
     useless = {name: faults for name, x in validations.items() if (faults := x.faults)}
     for name, faults in useless.items():
         typer.secho(f"warning: {name} is of no use: ", fg="red", bold=True, nl=False, err=True)
@@ -176,7 +179,7 @@ def fit(
 
 @identify.command()
 def demo(
-    output: Output = Path("appell-identification"),
+    output: Output = None,
     quick: Annotated[bool, typer.Option(help="A shorter motion and search.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Which random numbers.")] = 0,
 ) -> None:
@@ -185,22 +188,20 @@ def demo(
     from rich.console import Console
 
     from appell.errors import whole
-    from appell.show.figures import require_matplotlib
     from appell.show.identification import example_document
     from appell.show.report_folder import document_files, new_folder, unless_empty, write_files
     from appell.study.identify_puma import identify_puma
 
-    require_matplotlib()
-    output = new_folder(output)
-    with unless_empty(output), whole(), Console(stderr=True).status("") as status:
+    folder = new_folder(output or Path("identification-demo"))
+    with unless_empty(folder), whole(), Console(stderr=True).status("") as status:
         example = identify_puma(quick=quick, seed=seed, told=status.update)
     document = example_document(example)
-    files = {**_results({example.chosen: example.fits[example.chosen]}), **document_files(document)}
-    written = write_files(files, output).parent
+    results = _results({example.chosen: example.fits[example.chosen]})
+    written = write_files(document_files(document, results), folder)
     _print([table for table in document.tables if not table.title.startswith("Base")])
     for name, reason in example.refused.items():
         typer.echo(f"{name}: {reason}")
-    typer.echo(f"Written: {written}")
+    typer.echo(f"\n{document.verdict}.\nReport: {written}")
 
 
 def _limits(
@@ -273,7 +274,12 @@ def _print_notes(parts: list[Data]) -> None:
             typer.echo(f"  {note}")
 
 
-def _results(fits: Mapping[str, Fit]) -> dict[Path, str | bytes]:
+def _named(what: str, arm: Any) -> Path:
+    """A folder named after what is in it."""
+    return Path(f"{what}-{re.sub(r'[^A-Za-z0-9._-]+', '_', arm.name)[:60]}")
+
+
+def _results(fits: Mapping[str, Fit]) -> dict[str, tuple[str, str | bytes]]:
     """parameters.csv of all estimates, and the first that is a robot as robot.urdf."""
     from warnings import catch_warnings, simplefilter
 
@@ -285,12 +291,14 @@ def _results(fits: Mapping[str, Fit]) -> dict[Path, str | bytes]:
         names, some.prior.tolist(), *(f.parameters.tolist() for f in fits.values()), strict=True
     )
     head = ["parameter", "nominal", *fits]
-    files: dict[Path, str | bytes] = {Path("parameters.csv"): _csv(head, rows)}
+    files: dict[str, tuple[str, str | bytes]] = {
+        "parameters.csv": ("all parameters, before and after", _csv(head, rows))
+    }
     for found in fits.values():
         if found.physical:
             with catch_warnings(record=True) as remarks:
                 simplefilter("always")
-                files[Path("robot.urdf")] = urdf_text(found.robot.model)
+                files["robot.urdf"] = ("the identified robot", urdf_text(found.robot.model))
             for remark in remarks:
                 typer.echo(f"robot.urdf: {remark.message}")
             break

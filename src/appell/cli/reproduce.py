@@ -20,27 +20,34 @@ def reproduce(
         str | None, typer.Argument(help="Such as mata2002; without it, all papers.")
     ] = None,
     output: Annotated[
-        Path, typer.Option(help="The folder to make; if taken, a number is added.")
-    ] = Path("reproduction"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder to make, else reproduction-PAPER; if taken, a number is added.",
+        ),
+    ] = None,
 ) -> None:
     """Compute the papers' tables and figures; status 1 if a row is out of its bounds."""
     from appell.errors import whole
     from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
-    from appell.show.figures import require_matplotlib
     from appell.show.report_folder import new_folder, unless_empty, write_documents
 
-    require_matplotlib()
     if paper is not None and paper not in PAPERS:
         reproduced(paper)  # says which there are
-    folder = new_folder(output)  # now, and not after all is computed
+    named = Path(f"reproduction-{paper}" if paper else "reproduction")
+    folder = new_folder(output or named)  # now, and not after all is computed
     documents = []
     with unless_empty(folder), whole():
         for name in [paper] if paper else PAPERS:
             document = reproduced(name)
             documents.append(document)
             _print_document(document)
-        typer.echo(f"Written: {write_documents(documents, folder)}")
+        for document, page in zip(documents, write_documents(documents, folder), strict=True):
+            head = document.head()
+            typer.secho(f"{document.name}: {head.verdict}", fg="green" if head.good else "red")
+            typer.echo(f"Report: {page}")
     failures = [(d, table, row) for d in documents for table, row in d.failures]
     for document, table, row in failures:
         place = f"{document.name}, {table.title}, {row.what}"

@@ -60,8 +60,6 @@ def run(
         report = write_scenario(result, wanted)
         if not quiet:
             _print_result(result)
-    if not quiet and result.scenario.outputs.report:
-        _tell_without_pictures()
     typer.echo(report if quiet else f"Report: {report}")
     if result.interrupted:
         typer.echo("Interrupted: what was done so far is in the report.", err=True)
@@ -75,13 +73,6 @@ def _folder(result: Result, file: Path | None) -> Path:
     if result.scenario.outputs.folder is not None:
         return Path(result.scenario.outputs.folder)
     return Path("appell-run" if file is None else f"{file.stem}-run")
-
-
-def _tell_without_pictures() -> None:
-    from appell.show.figures import can_draw
-
-    if not can_draw():
-        typer.echo("Without pictures, which need Matplotlib: pip install 'appell[show]'")
 
 
 def _print_result(result: Result) -> None:

@@ -7,21 +7,22 @@ and the torques that come out are compared with the simulator's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from appell.charts.chart import Chart, Line, Panel, lines
+from appell.charts.palette import COLOURS, INK
 from appell.papers.abedloo2014_simulator import PSI, THETA, Simulator, WristMotion, read, simulate
 from appell.robots.registry import load
 from appell.robots.robot import Array
 from appell.robots.spherical import SphericalRobot
 from appell.show.document import Document, Row, Table
-from appell.show.figures import picture
+from appell.show.figure import Drawing, picture
 from appell.show.rules import AtLeast, AtMost, Ratio, Rule
 from appell.show.scene import View
-from appell.show.style import INK, JOINTS
+from appell.show.sketch import Sketch
 
 # Equation 52.
 AMPLITUDES = np.radians([10.0, 30.0, 20.0])
@@ -241,95 +242,75 @@ def coriolis_table() -> Table:
     "Figure 3: kinematic structure",
     "First links are broad, second ones narrow; the platform's axes end at the corners of the "
     "triangle.",
-    7.2, 3.6,
-)  # fmt: skip
-def structure_picture(figure: Any) -> None:
-    """Draw the links as arcs on the sphere, at the start and at a turned pose."""
-    view = View(azimuth=35, elevation=-18)
-    for k, q in enumerate((np.zeros(3), trajectory(0.8)[0])):
-        axes = figure.add_axes((0.5 * k, 0.0, 0.5, 0.92), aspect="equal")
-        axes.set_axis_off()
-        axes.set_title(f"q = {np.degrees(q).round(1).tolist()} degrees", loc="center")
-        _draw(axes, view, q)
+)
+def structure_picture() -> Drawing:
+    """A drawing of the links as arcs on the sphere, at the start and at a turned pose."""
+    poses = (np.zeros(3), trajectory(0.8)[0])
+    return Drawing([_sketch(View(azimuth=35, elevation=-18), q) for q in poses], columns=2)
 
 
-def _draw(axes: Any, view: View, q: Array) -> None:
+def _sketch(view: View, q: Array) -> Sketch:
     robot = wrist()
-    model = robot.model
+    sketch = Sketch(f"q = {np.degrees(q).round(1).tolist()}°")
     corners = []
-    for i, limb in enumerate(model.limbs):
+    for i, limb in enumerate(robot.model.limbs):
         for which, link, width in zip(("first", "second"), limb.links, (5.0, 3.0), strict=True):
             x = np.linspace(0, link.alpha, 40)
             arc = np.stack([0 * x, -np.sin(x), np.cos(x)], axis=-1)
             points = arc @ robot.forward_kinematics(q, f"{which}{i + 1}")[:3, :3].T
-            axes.plot(*view(points).T, color=JOINTS[i], lw=width, solid_capstyle="round")
+            sketch.line(view(points), COLOURS[i], width)
         corners.append(points[-1])
-    axes.fill(*view(np.array(corners)).T, fc=INK, ec=INK, alpha=0.25, lw=1.5)
-    axes.plot(*view(np.zeros(3)), "o", color=INK, ms=4)
+    sketch.fill(view(np.array(corners)), INK, opacity=0.25)
+    sketch.dot(view(np.zeros(3)))
+    return sketch
 
 
 @picture(
     "Figure 5: the actuators' angles",
     "Of the simulator, and of the model given the simulated platform.",
-    7.2, 3.2, 1, 1, legend=3, below=0.5,
-)  # fmt: skip
-def angles_picture(panels: Sequence[Any]) -> None:
-    """Draw the actuators' angles over time."""
-    _both(panels[0], "θ", np.degrees(motion().joints[0]), np.degrees(model().angles))
-    panels[0].set(xlabel="time, s", ylabel="angle, degrees", xlim=(0, UNTIL))
+)
+def angles_picture() -> Chart:
+    """A chart of the actuators' angles over time."""
+    angles = np.degrees(motion().joints[0]), np.degrees(model().angles)
+    return Chart([Panel("", "angle, °", _both("θ", *angles))])
 
 
 @picture(
     "Figure 6: the actuators' torques",
     "Of the simulator's PD loop, and of the model given the simulated motion.",
-    7.2, 4.4, 2, 1, legend=3, below=0.5,
-)  # fmt: skip
-def torques_picture(panels: Sequence[Any]) -> None:
-    """Draw the actuators' torques over time, and their errors."""
-    upper, lower = panels
-    _both(upper, "τ", motion().tau, model().torques)
-    power = _errors(lower, differences()["actuator torques, N m"])
-    upper.set(title="actuator torques, N m", xlim=(0, UNTIL))
-    lower.set(title=f"model minus simulator, {_times(power)} N m", xlabel="time, s")
+)
+def torques_picture() -> Chart:
+    """A chart of the actuators' torques over time, and of their errors."""
+    errors = differences()["actuator torques, N m"]
+    return Chart([
+        Panel("", "actuator torque, N m", _both("τ", motion().tau, model().torques)),
+        Panel("model minus simulator", "torque, N m", _errors(errors)),
+    ])  # fmt: skip
 
 
 @picture(
     "Figure 7: errors of the actuators' angles, velocities and accelerations",
     "Model minus simulator.",
-    7.2, 5.2, 3, 1, legend=3,
-)  # fmt: skip
-def errors_picture(panels: Sequence[Any]) -> None:
-    """Draw the errors of the actuators' motion over time."""
-    for axes, (what, x) in zip(panels, differences().items(), strict=False):
-        power = _errors(axes, x[:, :3])
-        axes.set(title=what.replace(", ", f", {_times(power)} "), xlim=(0, UNTIL))
-    panels[-1].set(xlabel="time, s")
+)
+def errors_picture() -> Chart:
+    """A chart of the errors of the actuators' motion over time."""
+    shown = [*differences().items()][:3]
+    return Chart([Panel("", what, _errors(x[:, :3])) for what, x in shown])
 
 
 PICTURES = structure_picture, angles_picture, torques_picture, errors_picture
 
 
-def _both(axes: Any, symbol: str, simulated: Array, ours: Array) -> None:
-    """Draw a quantity of the three actuators, of the simulator and of the model."""
-    for i, colour in enumerate(JOINTS[:3]):
-        name, wide = f"{symbol}{i + 1}", {"lw": 3.4, "alpha": 0.35}
-        axes.plot(motion().t, simulated[:, i], color=colour, label=f"{name}, simulator", **wide)
-        axes.plot(motion().t, ours[:, i], color=colour, lw=1.0, label=f"{name}, model")
+def _both(symbol: str, simulated: Array, ours: Array) -> list[Line]:
+    """Lines of a quantity of the three actuators, of the simulator and of the model."""
+    names = [f"{symbol}{i + 1}" for i in range(3)]
+    wide = {"width": 3.4, "opacity": 0.35}
+    return [
+        *lines([f"{name}, simulator" for name in names], motion().t, simulated[:, :3], **wide),
+        *lines([f"{name}, model" for name in names], motion().t, ours[:, :3], width=1.0),
+    ]
 
 
-def _errors(axes: Any, x: Array) -> int:
-    """Draw the errors of the three limbs by the power of ten of the largest, which is returned."""
-    power = _power(x)
-    for i, colour in enumerate(JOINTS[:3]):
-        y = x[:, i] / 10.0**power
-        axes.plot(motion().t, y, color=colour, lw=1.0, label=f"limb {i + 1}")
-    return power
-
-
-def _power(x: Array) -> int:
-    """The power of ten of the largest of them."""
-    return int(np.floor(np.log10(largest(x)))) if x.any() else 0
-
-
-def _times(power: int) -> str:
-    return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+def _errors(x: Array) -> list[Line]:
+    """Lines of the errors of the three limbs."""
+    return lines([f"limb {i + 1}" for i in range(3)], motion().t, x, width=1.0)

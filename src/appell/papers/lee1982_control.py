@@ -9,21 +9,22 @@ the arm is at rest, as those of some paths are largest when they stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from math import radians
 from typing import Any
 
 import numpy as np
 
+from appell.charts.chart import Chart, Level, Line, Panel, lines
+from appell.charts.palette import COLOURS
 from appell.control import Adc, ComputedTorque, cubic, quintic, septic, track, trapezoidal
 from appell.control.trajectories.trajectory import Trajectory
 from appell.robots.registry import load
 from appell.robots.robot import Robot
 from appell.show.document import Row, Table, plain
-from appell.show.figures import picture
+from appell.show.figure import picture
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule
-from appell.show.style import INK, JOINTS
 from appell.simulation import Run
 from appell.study.study_timing import quickest
 
@@ -233,38 +234,35 @@ _ASSUMED = (
 
 @picture(
     "Figures 3 to 8: position errors of the six joints",
-    f"A quintic of {DURATION:g} s, sampled every {1000 * PERIOD:g} ms. Dashed: one bit of 12, "
+    f"A quintic of {DURATION:g} s, sampled every {1000 * PERIOD:g} ms. Dotted: one bit of 12, "
     f"{BIT:.3g} rad.",
-    7.2, 4.2, 2, 3,
-)  # fmt: skip
-def errors_picture(panels: Sequence[Any]) -> None:
-    """Draw each joint's error over time."""
-    run = followed()
-    for j, axes in enumerate(panels):
-        axes.plot(run.t, 1e4 * run.error[:, j], color=JOINTS[j])
-        for side in (-1, 1):
-            axes.axhline(side * 1e4 * BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
-        axes.set(title=f"joint {j + 1}", xlim=(0, DURATION + REST), ylim=(-5.2, 5.2))
-        if j % 3 == 0:
-            axes.set_ylabel("error, 10⁻⁴ rad")
-        if j >= 3:
-            axes.set_xlabel("time, s")
+)
+def errors_picture() -> Chart:
+    """A chart of each joint's error over time."""
+    run, bit = followed(), [Level(sign * BIT, "one bit of 12") for sign in (-1, 1)]
+    drawn = zip(load("puma560").joint_names, run.error.T, strict=True)
+    return Chart(
+        [
+            Panel(name, "error, rad", [Line("", run.t, x, COLOURS[j])], levels=bit,
+                  y_range=(-5.2e-4, 5.2e-4))
+            for j, (name, x) in enumerate(drawn)
+        ],
+        columns=3,
+    )  # fmt: skip
 
 
 @picture(
     "The largest error by path, duration and sampling time",
-    f"Of any joint, in rad. Dashed: one bit of 12, {BIT:.3g} rad.",
-    7.2, 3.0, 1, 4, legend=4,
-)  # fmt: skip
-def largest_picture(panels: Sequence[Any]) -> None:
-    """Draw a panel per path, a line per duration."""
-    x = [1000 * period for period in PERIODS]
-    for axes, path in zip(panels, PATHS, strict=True):
-        for duration, colour in zip(DURATIONS, JOINTS, strict=False):
-            errors = [followed(path, duration, period).max_error for period in PERIODS]
-            axes.plot(x, errors, "o-", ms=3, color=colour, label=f"{duration:g} s")
-        axes.axhline(BIT, color=INK, lw=0.8, ls=(0, (4, 3)))
-        axes.set(title=path, xlabel="sampling time, ms", xscale="log", yscale="log")
-        axes.set_xticks(x, [f"{ms:g}" for ms in x])
-        axes.minorticks_off()
-        axes.set_ylim(3e-6, 1e-2)
+    f"Of any joint. Dotted: one bit of 12, {BIT:.3g} rad.",
+)
+def largest_picture() -> Chart:
+    """A chart with a panel per path, a line per duration."""
+    x, bit = [1000 * period for period in PERIODS], [Level(BIT, "one bit of 12")]
+
+    def drawn(path: str) -> list[Line]:
+        errors = [[followed(path, d, p).max_error for d in DURATIONS] for p in PERIODS]
+        return lines([f"{d:g} s" for d in DURATIONS], x, errors, drawn="both")
+
+    look: dict[str, Any] = {"x": "sampling time, ms", "log": "xy", "y_range": (3e-6, 1e-2)}
+    panels = [Panel(path, "error, rad", drawn(path), levels=bit, **look) for path in PATHS]
+    return Chart(panels, columns=4)

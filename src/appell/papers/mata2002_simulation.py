@@ -20,12 +20,12 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, make_interp_spline
 
+from appell.charts.chart import Chart, Panel, lines
 from appell.robots.robot import Array
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import picture
+from appell.show.document import Row, Table, plain
+from appell.show.figure import Picture, picture
 from appell.show.plots import arm
 from appell.show.rules import AtMost, Expected, Ratio
-from appell.show.style import JOINTS
 from appell.study.puma_line import PumaLine
 from appell.study.straight_line import StraightLine, run
 
@@ -323,17 +323,15 @@ _NOTE_7 = (
 @picture(
     "How the simulated joints leave the plan",
     "By GA; each joint's angle, simulated minus planned, absolute value.",
-    7.2, 3.2, 1, 2, legend=6,
-)  # fmt: skip
-def errors_picture(panels: Sequence[Any]) -> None:
-    """Draw each joint's error in angle over time, by GA, for both ways to give the torques."""
-    for axes, how in zip(panels, INTERPOLATIONS, strict=True):
+)
+def errors_picture() -> Chart:
+    """A chart of each joint's error in angle, by GA, for both ways to give the torques."""
+    panels = []
+    for how in INTERPOLATIONS:
         simulation = simulations(DURATION, how)["GA"]
-        for j, colour in enumerate(JOINTS):
-            error = simulation.errors[0][1:, j]  # at the start there is none
-            axes.plot(simulation.t[1:], error, color=colour, label=f"joint {j + 1}")
-        axes.set(title=f"{how}: error, rad", xlabel="time, s", yscale="log")
-        axes.set_xlim(0, DURATION)
+        t, error = simulation.t[1:], simulation.errors[0][1:]  # at the start there is none
+        panels.append(Panel(how, "error, rad", lines(plan().robot.joint_names, t, error), log="y"))
+    return Chart(panels, columns=2)
 
 
 PICTURES = (

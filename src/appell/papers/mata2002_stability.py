@@ -7,25 +7,27 @@ accelerations in double and in single precision; what they differ by is the meth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from appell.charts.chart import Chart, Line, Panel
+from appell.charts.palette import COLOURS
 from appell.equations.quantities import QUANTITIES
 from appell.model.model import Model
 from appell.model.parameters import GROUPS, values, with_values
 from appell.robots.registry import load
 from appell.robots.robot import Array
 from appell.show.document import Row, Table, plain
-from appell.show.figures import picture
+from appell.show.figure import picture
 from appell.show.rules import Known, Ratio
-from appell.show.style import INK, JOINTS
 
 METHODS = {"ABA": "articulated_body", "CRBA": "composite_body", "GA": "gibbs_tensor"}
 BIASES = {"CRBA": "newton_euler", "GA": "gibbs_tensor"}
-COLOURS = {"ABA": JOINTS[2], "CRBA": JOINTS[1], "GA": JOINTS[0]}
+COLOURS_OF = {"ABA": COLOURS[2], "CRBA": COLOURS[1], "GA": COLOURS[0]}
 
 # Table 5, in the order of METHODS, rad/s^2.
 LARGEST = (0.4976, 1.2922, 0.534002)
@@ -227,48 +229,48 @@ _NOTE_OTHERS = (
 )
 
 
+_TURN: dict[str, Any] = {"x": "angle of joint 2, °"}
+
+
 @picture(
     "Figure 2: acceleration of joint 1 in single and in double precision",
     "The second bar turns once. Coloured: single precision, by Gauss-Jordan; dashed: double "
     "precision. Last, the condition number of the inertia matrix.",
-    7.2, 4.6, 2, 2,
-)  # fmt: skip
-def accelerations_picture(panels: Sequence[Any]) -> None:
-    """Draw each method's acceleration of joint 1 over the angle of joint 2, and the condition."""
+)
+def accelerations_picture() -> Chart:
+    """A chart of each method's acceleration of joint 1 over the angle of joint 2, and of the
+    condition number."""
     q = configurations()
     angle = np.rad2deg(q[:, 1])
-    *by_method, last = panels
-    for axes, method in zip(by_method, METHODS, strict=True):
-        axes.sharey(panels[0])
-        axes.plot(angle, eliminated(method, q)[:, 0], color=COLOURS[method], lw=1.3)
-        axes.plot(angle, double(method, q)[:, 0], color=INK, lw=1.0, ls=(0, (4, 3)))
-        axes.set_title(f"{method}, rad/s²")
-    last.plot(angle, condition_numbers(q) / 1000, color=JOINTS[3])
-    last.set_title("condition number, thousands")
-    last.set_ylim(bottom=0)
-    _over_a_turn(panels[2:])
+    panels = []
+    for method in METHODS:
+        single = Line("single precision", angle, eliminated(method, q)[:, 0], COLOURS_OF[method])
+        dashed = Line("double precision", angle, double(method, q)[:, 0], dash="4 3", width=1.0)
+        panels.append(Panel(method, "acceleration, rad/s²", [single, dashed], **_TURN))
+    low, high = zip(*(panel.visible_range() for panel in panels), strict=True)
+    panels = [replace(panel, y_range=(min(low), max(high))) for panel in panels]
+    condition = Line("", angle, condition_numbers(q), COLOURS[3])
+    return Chart([*panels, Panel("", "condition number", [condition], **_TURN)], columns=2)
 
 
 @picture(
     "The error in single precision over the turn",
-    "Acceleration of joint 1, double minus single precision, absolute value, rad/s².",
-    7.2, 3.2, 1, 3, legend=3,
-)  # fmt: skip
-def errors_picture(panels: Sequence[Any]) -> None:
-    """Draw all methods' errors in joint 1 over the angle of joint 2, in each arithmetic."""
+    "Acceleration of joint 1, double minus single precision, absolute value.",
+)
+def errors_picture() -> Chart:
+    """A chart of all methods' errors in joint 1 over the angle of joint 2, in each arithmetic."""
     angle = np.rad2deg(configurations()[:, 1])
-    for axes, arithmetic in zip(panels, ARITHMETICS, strict=True):
-        for method, e in errors(arithmetic).items():
-            size = np.maximum(np.abs(e[:, 0]), _FLOOR)  # zero has no place on this scale
-            axes.plot(angle, size, color=COLOURS[method], lw=1.0, label=method)
-        axes.set(title=arithmetic.replace(", ", ",\n"), yscale="log", ylim=(_FLOOR, 10))
-    _over_a_turn(panels)
+    panels = []
+    for arithmetic in ARITHMETICS:
+        drawn = [
+            Line(method, angle, np.maximum(np.abs(e[:, 0]), _FLOOR), COLOURS_OF[method], width=1.0)
+            for method, e in errors(arithmetic).items()  # zero has no place on this scale
+        ]
+        panels.append(
+            Panel(arithmetic, "error, rad/s²", drawn, log="y", y_range=(_FLOOR, 10), **_TURN)
+        )
+    return Chart(panels, columns=3)
 
 
 _FLOOR = 1e-7
 PICTURES = accelerations_picture, errors_picture
-
-
-def _over_a_turn(lowest: Iterable[Any]) -> None:
-    for axes in lowest:
-        axes.set(xlim=(0, 360), xticks=range(0, 360, 90), xlabel="angle of joint 2, degrees")

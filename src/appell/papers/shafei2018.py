@@ -7,24 +7,26 @@ Table 1 and Figures 12 and 13 are in shafei_counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from math import nan, pi, sqrt
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import process_time
 from timeit import timeit
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.charts.chart import Chart, Panel, lines
+from appell.charts.palette import COLOURS, style
 from appell.model.library.tree import tree_of_bars
 from appell.papers import shafei2018_counts
 from appell.robots.recipe import Recipe, recorded
 from appell.robots.robot import Array, Robot
-from appell.show.document import Document, Movie, Picture, Row, Table, plain
-from appell.show.figures import drawing, new_figure
+from appell.show.document import Document, Row, Table, plain
+from appell.show.figure import Drawing, Picture
 from appell.show.rules import AtMost, Differs, Known, Within
-from appell.show.style import INK, JOINTS, LINE
+from appell.show.sketch import Sketch
+from appell.show.style import LINE
 from appell.simulation import Run, simulate
 from appell.walls import Circle
 
@@ -64,7 +66,7 @@ BARS = (  # from point to point
 
 
 def document() -> Document:
-    """The tables, figures and the movie."""
+    """The tables, figures and the flight."""
     return Document(
         name="shafei2018",
         title="Dynamic modeling of tree-type robotic systems by combining 3×3 rotation and 4×4 "
@@ -77,8 +79,8 @@ def document() -> Document:
         pictures=[
             *(Picture(f"Figure {k}", text, draw) for k, (text, draw) in FIGURES.items()),
             *shafei2018_counts.PICTURES,
+            Picture("The flight", "Five impacts within 1.5 s; ten times slower.", _film),
         ],
-        movies=[Movie("The flight", "Five impacts within 1.5 s; ten times slower.", movie)],
     )  # fmt: skip
 
 
@@ -272,59 +274,58 @@ def points() -> tuple[Array, dict[str, Array], dict[str, Array]]:
     return times, places, rates
 
 
-@drawing(7.2, 3.4, 1, 1, legend=6, below=0.55)
-def _history(panels: Sequence[Any], velocities: bool, axis: int, label: str) -> None:
-    """Draw a component of all points' positions or velocities over time."""
+def _history(velocities: bool, axis: int, label: str) -> Chart:
+    """A chart of a component of all points' positions or velocities over time."""
     t, places, rates = points()
-    (axes,) = panels
-    for k, (name, x) in enumerate((rates if velocities else places).items()):
-        style = ("-", (0, (4, 2)))[k // len(JOINTS)]
-        axes.plot(t, x[:, axis], color=JOINTS[k % len(JOINTS)], ls=style, lw=1.2, label=name)
-    for impact in flight().impacts:
-        axes.axvline(impact.time, color=INK, lw=0.6, alpha=0.3)
-    axes.set(xlabel="time, s", ylabel=label, xlim=(0, UNTIL))
+    shown = rates if velocities else places
+    marks = [impact.time for impact in flight().impacts]
+    x = np.array([x[:, axis] for x in shown.values()]).T
+    return Chart([Panel("", label, lines(shown, t, x, width=1.2), marks=marks)])
 
 
-@drawing(7.2, 5.0)
-def _configurations(figure: Any) -> None:
-    """Draw the tree at the start and at each impact, in the circle."""
+def _configurations() -> Drawing:
+    """A drawing of the tree at the start and at each impact, in the circle."""
     robot, run = tree(), flight()
     struck = {0.0: (), **{impact.time: impact.points for impact in run.impacts}}
-    room = {"left": 0, "right": 1, "top": 0.94, "bottom": 0.01, "hspace": 0.12}
-    panels = figure.subplots(2, 3, gridspec_kw=room)
-    for axes, (t, names) in zip(panels.flat, struck.items(), strict=True):
-        title = f"{t:.4f} s" + (f": {', '.join(names)}" if names else "")
-        axes.set_title(title, loc="center")
-        _draw(axes, _corners(robot, run(t)[0]), names)
+    sketches = []
+    for t, names in struck.items():
+        sketch = _circle(f"{t:.4f} s" + (f": {', '.join(names)}" if names else ""))
+        at = _corners(robot, run(t)[0])
+        for a, b in BARS:
+            sketch.line([at[a], at[b]], COLOURS[0], 2.0)
+        for name in names:
+            sketch.dot(at[name], LINE)
+        sketches.append(sketch)
+    return Drawing(sketches, columns=3)
 
 
 def _corners(robot: Robot, q: Array) -> dict[str, Array]:
     return {p: robot.forward_kinematics(q, p)[..., :2, 3] for p in robot.model.points}
 
 
-def _draw(axes: Any, at: dict[str, Array], struck: Sequence[str]) -> list[Any]:
-    """The circle and the bars; the bars' lines."""
-    turn = np.linspace(0, 2 * pi, 181)
-    axes.plot(RADIUS * np.cos(turn), RADIUS * np.sin(turn), color=INK, lw=1.0)
-    lines = [axes.plot(*np.array([at[a], at[b]]).T, color=JOINTS[0], lw=2.4)[0] for a, b in BARS]
-    if struck:
-        axes.plot(*np.array([at[p] for p in struck]).T, "o", color=LINE, ms=6)
-    axes.set(aspect="equal", xlim=(-2.7, 2.7), ylim=(-2.7, 2.7))
-    axes.set_axis_off()
-    return lines
+def _circle(title: str = "") -> Sketch:
+    turn, sketch = np.linspace(0, 2 * pi, 181), Sketch(title)
+    sketch.line(RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1))
+    return sketch
 
 
-@drawing(7.2, 3.2, 1, 1, legend=3)
-def _energies(panels: Sequence[Any]) -> None:
-    """Draw the kinetic, the potential and the total energy over time."""
-    run = flight()
-    lines = {"kinetic": (run.kinetic, JOINTS[0]), "potential": (run.potential, JOINTS[1])}
-    for name, (energy, colour) in (lines | {"total": (run.energy, INK)}).items():
-        panels[0].plot(run.t, energy, color=colour, label=name)
-    panels[0].set(xlabel="time, s", ylabel="energy, J", xlim=(0, UNTIL))
+def _energies() -> Chart:
+    """A chart of the kinetic, the potential and the total energy over time."""
+    energies = flight().chart().panels[-1]
+    drawn = [replace(line, **style(k)) for k, line in enumerate(energies.lines)]
+    return Chart([replace(energies, lines=drawn)])
 
 
-FIGURES = {
+def _film(frames: int = 150, seconds: float = 15.0) -> Drawing:
+    """A drawing of the flight that moves."""
+    q = flight()(np.linspace(0, UNTIL, frames))[0]
+    places, sketch = _corners(tree(), q), _circle()
+    for a, b in BARS:
+        sketch.moving(np.stack([places[a], places[b]], axis=1), seconds, COLOURS[0], 3.0)
+    return Drawing([sketch], film=True)
+
+
+FIGURES: dict[int, tuple[str, Callable[[], Chart | Drawing]]] = {
     14: ("Positions of joints and end points along X1.", lambda: _history(False, 0, "X1, m")),
     15: ("Their velocities along X1.", lambda: _history(True, 0, "velocity along X1, m/s")),
     16: ("Positions of joints and end points along X2.", lambda: _history(False, 1, "X2, m")),
@@ -332,24 +333,3 @@ FIGURES = {
     18: ("At the start and at the impacts; struck points are marked.", _configurations),
     19: ("Kinetic, potential and total energy.", _energies),
 }
-
-
-def movie(frames: int = 120, seconds: float = 12.0) -> bytes:
-    """The bytes of a GIF file of the flight."""
-    from matplotlib.animation import PillowWriter
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    robot, run = tree(), flight()
-    states = [run(t)[0] for t in np.linspace(0, UNTIL, frames)]
-    places, writer = _corners(robot, np.array(states)), PillowWriter(fps=round(frames / seconds))
-    with new_figure(3.2, 3.2) as figure, TemporaryDirectory() as folder:
-        FigureCanvasAgg(figure)
-        axes = figure.add_axes((0, 0, 1, 1))
-        lines = _draw(axes, {p: x[0] for p, x in places.items()}, ())
-        path = Path(folder, "flight.gif")
-        with writer.saving(figure, path, dpi=100):
-            for k in range(frames):
-                for line, (a, b) in zip(lines, BARS, strict=True):
-                    line.set_data(*np.array([places[a][k], places[b][k]]).T)
-                writer.grab_frame()
-        return path.read_bytes()

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
+from appell.charts.chart import Chart, Line, Panel
+from appell.charts.palette import COLOURS
 from appell.compile.count import Polynomial
 from appell.papers.common.general import SIZES, Algorithm, Counts, polynomials, total
 from appell.papers.shafei2018_branch import alone, as_printed, combination, gibbs_appell, lagrangian
-from appell.show.document import Picture, Row, Table, plain
-from appell.show.figures import drawing
+from appell.show.document import Row, Table, plain
+from appell.show.figure import Picture
 from appell.show.rules import EQUAL, Differs, Known
-from appell.show.style import JOINTS
 
 COLUMNS = ("multiplications", "additions")
 
@@ -184,7 +185,7 @@ _ALONE = (
 # Figures 12 and 13
 
 BRANCHES, LINKS = 4, 4  # held while the other varies
-_COLOURS = dict(zip(PRINTED, (JOINTS[1], JOINTS[0], JOINTS[2]), strict=True))
+_COLOURS = dict(zip(PRINTED, (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True))
 
 
 _CAPTION = (
@@ -193,23 +194,19 @@ _CAPTION = (
 )
 
 
-@drawing(7.2, 3.2, 1, 2, legend=3)
-def _drawn(
-    panels: Sequence[Any],
-    numbers: Sequence[int],
-    label: str,
-    cost: Callable[[Polynomial, int], Any],
-) -> None:
-    """Draw what each method costs over a number of links or branches."""
-    ours = counts(True)
-    for c, (axes, title) in enumerate(zip(panels, COLUMNS, strict=True)):
+def _drawn(numbers: Sequence[int], label: str, cost: Callable[[Polynomial, int], Any]) -> Chart:
+    """A chart of what each method costs over a number of links or branches."""
+    panels = []
+    for c, title in enumerate(COLUMNS):
+        drawn = []
         for name, colour in _COLOURS.items():
             mine, printed = (
-                [float(cost(x[c], n)) for n in numbers] for x in (ours[name], PRINTED[name])
+                [float(cost(x[c], n)) for n in numbers] for x in (counts(True)[name], PRINTED[name])
             )
-            axes.plot(numbers, mine, color=colour, marker="o", ms=3, label=name)
-            axes.plot(numbers, printed, color=colour, lw=1.0, ls=(0, (4, 3)))
-        axes.set(title=title, yscale="log", xlabel=label)
+            drawn.append(Line(name, numbers, mine, colour, drawn="both"))
+            drawn.append(Line("as printed", numbers, printed, colour, dash="4 3", width=1.0))
+        panels.append(Panel("", title, drawn, x=label, log="y"))
+    return Chart(panels, columns=2)
 
 
 PICTURES = (

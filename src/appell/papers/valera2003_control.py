@@ -8,13 +8,15 @@ equations, ours beside them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from appell.charts.chart import Chart, Line, Panel
+from appell.charts.palette import COLOURS
 from appell.control import (
     Friction,
     Law,
@@ -30,9 +32,8 @@ from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.robots.registry import load
 from appell.robots.robot import Robot
 from appell.show.document import Row, Table, plain
-from appell.show.figures import picture
+from appell.show.figure import picture
 from appell.show.rules import AtLeast, AtMost, Expected
-from appell.show.style import JOINTS
 from appell.simulation import Run
 from appell.study.study_timing import quickest
 
@@ -215,7 +216,7 @@ def _measured(title: str, measure: Callable[[Run], float], note: str) -> Table:
 def _step() -> Table:
     printed = MILLISECONDS.values()
     rows = {name: [*printed, 1e3 * _seconds(controller(name))] for name in CONTROLLERS}
-    columns = [*MILLISECONDS, "this machine"]
+    columns = [*(f"paper, {name}" for name in MILLISECONDS), "ours, this machine"]
     return plain("Section 4: time to compute a control action, ms", columns, rows, MACHINES)
 
 
@@ -236,22 +237,19 @@ _SETTING = (
 MACHINES = "The paper's machines, and the one that made this table."
 
 
-@picture(
-    "The controllers of table 4", "The largest error of any joint, in rad.",
-    7.2, 4.6, 2, 2, legend=3,
-)  # fmt: skip
-def errors_picture(panels: Sequence[Any]) -> None:
-    """Draw a panel per reference and situation, a line per controller."""
-    shown = product(REFERENCES, ("exact model", "friction and unknown load"))
-    for axes, (of, situation) in zip(panels, shown, strict=True):
-        for name, colour in zip(CONTROLLERS, JOINTS, strict=False):
+@picture("The controllers of table 4", "The largest error of any joint.")
+def errors_picture() -> Chart:
+    """A chart with a panel per reference and situation, a line per controller."""
+    panels = []
+    for of, situation in product(REFERENCES, ("exact model", "friction and unknown load")):
+        drawn = []
+        for name, colour in zip(CONTROLLERS, COLOURS, strict=False):
             run = followed(name, of, situation)
-            error = np.abs(run.error).max(axis=1)
-            axes.plot(run.t, np.maximum(error, 1e-9), color=colour, label=name)
-        axes.set(title=f"{of}, {situation}", yscale="log", ylim=(1e-7, 1))
-        axes.set_xlim(0, DURATION + REST)
-    for axes in panels[2:]:
-        axes.set_xlabel("time, s")
+            error = np.maximum(np.abs(run.error).max(axis=1), 1e-9)
+            drawn.append(Line(name, run.t, error, colour))
+        look: dict[str, Any] = {"log": "y", "y_range": (1e-7, 1)}
+        panels.append(Panel(f"{of}, {situation}", "error, rad", drawn, **look))
+    return Chart(panels, columns=2)
 
 
 PICTURES = (errors_picture,)

@@ -7,21 +7,21 @@ noise. What they begin with is a model whose links weigh up to 20 % more or less
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from appell.charts.chart import Chart, Line, Panel
+from appell.charts.palette import COLOURS
 from appell.identify import Excitation, Fit, excite, fit
 from appell.identify.estimate.fitting import Method
 from appell.papers.valera2003_line import PAPER
 from appell.robots.registry import load
 from appell.robots.robot import Array, Robot
 from appell.show.document import Row, Table, plain
-from appell.show.figures import picture
+from appell.show.figure import picture
 from appell.show.rules import AtLeast, AtMost, Rule
-from appell.show.style import INK, JOINTS
 
 METHODS: dict[Method, str] = {
     "qr": "QR", "svd": "SVD", "pinv": "pseudo-inverse", "ridge": "ridge regression",
@@ -130,25 +130,25 @@ def _note() -> str:
     "Section 4: base parameters identified",
     "Errors of the estimates with noise, by their size (the dots; lines: two standard deviations), "
     "and of what was believed at first (crosses). Those that are zero are left out.",
-    7.2, 3.6, 1, 1, legend=5, below=0.5,
-)  # fmt: skip
-def errors_picture(panels: Sequence[Any]) -> None:
-    """Draw a dot per parameter and method."""
+)
+def errors_picture() -> Chart:
+    """A chart with a dot per parameter and method."""
     true, believed = robots()
     first = estimate("qr", NOISE)
     size = np.abs(first.basis.matrix @ true.parameters)
     order = np.argsort(-size)[: np.count_nonzero(size > 1e-9)]  # some are zero by symmetry
     size = size[order]
     places = np.arange(len(order))
-    (axes,) = panels
+    drawn = []
     for k, (method, name) in enumerate(METHODS.items()):
         found, x = estimate(method, NOISE), places + 0.18 * (k - 1.5)
-        style = {"color": JOINTS[k], "ms": 3, "lw": 0.8, "fmt": "o", "label": name}
-        axes.errorbar(x, errors(found)[order] / size, 2 * found.std[order] / size, **style)
-    off = first.basis.matrix @ (believed.parameters - true.parameters)
-    axes.plot(places, off[order] / size, "x", color=INK, ms=4, label="believed at first")
-    axes.set(ylim=(-1, 1), title="error by size, the largest parameters first")
-    axes.set_xticks(places, [first.names[j] for j in order], rotation=90, fontsize=6)
+        error, bars = errors(found)[order] / size, 2 * found.std[order] / size
+        drawn.append(Line(name, x, error, COLOURS[k], drawn="dots", width=0.8, bars=bars))
+    off = (first.basis.matrix @ (believed.parameters - true.parameters))[order] / size
+    drawn.append(Line("believed at first", places, off, drawn="crosses", width=1.2))
+    look: dict[str, Any] = {"x": "base parameter, the largest first", "y_range": (-1, 1)}
+    ticks = [first.names[j] for j in order]
+    return Chart([Panel("", "error by size", drawn, ticks=ticks, **look)])
 
 
 PICTURES = (errors_picture,)

@@ -15,7 +15,8 @@ from appell.papers.common.rounding_bound import rounding
 from appell.robots.registry import load
 from appell.robots.robot import Array
 from appell.show import plots
-from appell.show.document import Picture, Row, Table
+from appell.show.document import Row, Table
+from appell.show.figure import Picture
 from appell.show.rules import AtMost, Expected, Rule, Within
 from appell.study.straight_line import Motion, StraightLine, run
 

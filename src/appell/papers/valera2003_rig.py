@@ -9,15 +9,15 @@ The law runs by the paper's own equations, ours beside them.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Any
 
 import numpy as np
 
 from appell import rig
+from appell.charts.chart import Chart
 from appell.papers import valera2003_control as control
 from appell.papers.valera2003_line import DEFAULT, PAPER
 from appell.rig.controller.controller import Controller, Phase
@@ -27,9 +27,9 @@ from appell.rig.loop.control_loop import ControlLoop
 from appell.rig.machine.protocol import command_bytes, command_of, reading_bytes, reading_of
 from appell.rig.machine.simulated_machine import Rig
 from appell.show.document import Row, Table, plain
-from appell.show.figures import picture
+from appell.show.figure import picture
 from appell.show.rules import AtMost, Below, Rule
-from appell.show.style import INK, JOINTS
+from appell.simulation.run_chart import Signal
 
 REST = 1.0  # s
 # Degrees: twice the half degree of friction and load, as in table 4; and for the ramp as much again
@@ -87,8 +87,8 @@ def _measures(report: rig.Report, usual: rig.Report) -> list[float]:
 def _cycle() -> Table:
     (decided, whole), (_, waiting) = cycle_times(), cycle_times(500, machine_period=True)
     return plain(
-        "Section 4: time of a cycle of the rig's control.controller, ms",
-        [*control.MILLISECONDS, "this machine"],
+        "Section 4: time of a cycle of the rig's controller, ms",
+        [*(f"paper, {name}" for name in control.MILLISECONDS), "ours, this machine"],
         {
             "the paper's execution time": [*control.MILLISECONDS.values(), None],
             "checks, observer, law and command": [None, None, 1e3 * decided],
@@ -161,21 +161,19 @@ def cycle_times(cycles: int = 1500, machine_period: bool = False) -> tuple[float
     "Figure 5: positions for ramp and spline references",
     "Through the rig: tracking with integral action at 1 kHz, with friction and a load that it "
     "does not know; positions by the encoders. Dashed: the references.",
-    7.2, 3.4, 1, 2, legend=6,
-)  # fmt: skip
-def positions_picture(panels: Sequence[Any]) -> None:
-    """Draw each joint's position and its reference."""
-    dashed = {"color": INK, "lw": 0.8, "ls": (0, (4, 3)), "zorder": 3}
-    for axes, of in zip(panels, control.REFERENCES, strict=True):
+)
+def positions_picture() -> Chart:
+    """A chart of each joint's position and its reference."""
+    panels = []
+    for of in control.REFERENCES:
         report = driven(of)
         on = report.following
         t = report.t[on] - report.t[on][0]
-        for j, colour in enumerate(JOINTS):
-            axes.plot(t, np.degrees(report.q[on, j]), color=colour, label=f"joint {j + 1}")
-            axes.plot(t, np.degrees(report.qd[on, j]), **dashed)
-        axes.set(
-            title=f"{of}: position, degrees", xlabel="time, s", xlim=(0, control.DURATION + REST)
-        )
+        wanted = ("reference", t, np.degrees(report.qd[on]))
+        q, n = np.degrees(report.q[on]), len(report.joint_names)
+        signal = Signal("position", t, q, report.joint_names, ["°"] * n, reference=wanted)
+        panels += [replace(panel, title=of) for panel in signal.panels()]
+    return Chart(panels, columns=2)
 
 
 PICTURES = (positions_picture,)

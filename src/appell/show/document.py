@@ -1,19 +1,18 @@
-"""A document of tables that compare, and of pictures: what a reproduction of a paper gives."""
+"""A report as a document: tables, of which some compare, and pictures."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from appell.charts.chart import Chart
+from appell.show.figure import Drawing, Picture, figure_html
+from appell.show.head import Head
 from appell.show.page import page
 from appell.show.page import table as html_table
 from appell.show.rules import EQUAL, Rule
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -103,33 +102,19 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure, drawn when it is asked for."""
-
-    title: str
-    caption: str
-    draw: Callable[[], Figure]
-
-
-@dataclass(frozen=True)
-class Movie:
-    """A moving picture, made when it is asked for: a GIF file's bytes."""
-
-    title: str
-    caption: str
-    make: Callable[[], bytes]
-
-
-@dataclass(frozen=True)
 class Document:
-    """A paper reproduced."""
+    """A report: what was asked (``source``), tables and pictures. Of one that compares, the rows
+    give the verdict; of others it is said, and whether it is a good one."""
 
     name: str
     title: str
     source: str
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
-    movies: Sequence[Movie] = ()
+    verdict: str = ""
+    good: bool = True
+    warnings: Sequence[str] = ()
+    models: Sequence[Any] = ()
 
     @property
     def sections(self) -> dict[str, Table]:
@@ -143,52 +128,92 @@ class Document:
         """The rows out of the bounds of their rules, each with its table."""
         return [(table, row) for table in self.tables for row in table.failures]
 
+    def head(self, files: Mapping[str, str] | None = None) -> Head:
+        """What stands first, with the files beside the report."""
+        verdict, good = self.verdict, self.good and not self.failures
+        rows = sum(len(table.rows) for table in self.tables if table.compared)
+        warnings = list(self.warnings)
+        if rows:
+            verdict = (
+                f"{rows - len(self.failures)} of {rows} rows agree{verdict and ': ' + verdict}"
+            )
+            warnings += [f"{t.title}, {row.what}: {row.remark}" for t, row in self.failures]
+        return Head(self.title, self.source, verdict, good, warnings, files or {}, self.models)
 
-def markdown(document: Document, files: Sequence[str] = ()) -> str:
-    """The document as Markdown; ``files`` are the paths of its pictures' and movies' files."""
-    parts = [f"# {document.title}", document.source]
+
+def markdown(
+    document: Document, pictures: Sequence[str] = (), files: Mapping[str, str] | None = None
+) -> str:
+    """The document as Markdown; ``pictures`` are the paths of its pictures' files."""
+    parts = [document.head(files).markdown()]
     for title, table in document.sections.items():
-        escaped = [[x.replace("|", "\\|") for x in line] for line in cells(table)]
-        lines = [headings(table), ["---"] * len(headings(table)), *escaped]
+        head, rows = _grid(table)
+        escaped = [[x.replace("|", "\\|") for x in line] for line in rows]
+        lines = [head, ["---"] * len(head), *escaped]
         parts += [f"## {title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
         parts += [table.note] if table.note else []
-    shown: list[Picture | Movie] = [*document.pictures, *document.movies]
-    for picture, path in zip(shown, files, strict=True):
+    for picture, path in zip(document.pictures, pictures, strict=True):
         parts += [f"## {picture.title}", f"![{picture.title}]({path})", picture.caption]
     return "\n\n".join(parts) + "\n"
 
 
-def html(document: Document, svgs: Sequence[str], gifs: Sequence[bytes] = ()) -> str:
-    """The document as one HTML file that needs nothing else."""
-    parts = [f"<h1>{escape(document.title)}</h1>", f'<p class="lead">{escape(document.source)}</p>']
+def html(
+    document: Document, drawn: Sequence[Chart | Drawing], files: Mapping[str, str] | None = None
+) -> str:
+    """The document as one HTML file that needs nothing else; ``drawn`` are its pictures."""
+    parts = [document.head(files).html()]
     for title, table in document.sections.items():
-        rows = [
-            [*map(escape, line[:-1]), _verdict(line[-1], row in table.failures)]
-            for row, line in zip(table.rows, cells(table), strict=True)
-        ]
         parts += [
             f"<h2>{escape(title)}</h2>",
-            html_table([escape(x) for x in headings(table)], rows, "plain"),
+            table_html(table),
             f'<p class="note">{escape(table.note)}</p>' if table.note else "",
         ]
-    images = [
-        f'<img alt="{escape(movie.title)}" src="data:image/gif;base64,{b64encode(gif).decode()}">'
-        for movie, gif in zip(document.movies, gifs, strict=True)
-    ]
-    shown: list[Picture | Movie] = [*document.pictures, *document.movies]
-    for picture, svg in zip(shown, [*svgs, *images], strict=True):
-        caption = f"<figcaption>{escape(picture.caption)}</figcaption>"
-        parts.append(f"<h2>{escape(picture.title)}</h2>\n<figure>{svg}{caption}</figure>")
+    for picture, image in zip(document.pictures, drawn, strict=True):
+        parts.append(f"<h2>{escape(picture.title)}</h2>")
+        parts.append(figure_html(image, picture.title, picture.caption))
     return page(document.title, parts)
+
+
+def table_html(table: Table) -> str:
+    """A table as HTML: what the paper prints and what we compute under one heading."""
+    head, rows = _grid(table)
+    head, rows = [escape(x) for x in head], [[escape(x) for x in line] for line in rows]
+    if not table.compared:
+        return html_table(head, rows, remark=head[-1] == _REMARK)
+    marks = [
+        '<span class="warn">✗</span>' if row in table.failures else '<span class="ok">✓</span>'
+        for row in table.rows
+    ]
+    for mark, line in zip(marks, rows, strict=True):
+        line[-1] = f"{mark} {line[-1]}"
+    both = [("paper", "ours") if prints else ("ours",) for prints in _printed(table)]
+    groups = [(escape(c), len(names)) for c, names in zip(table.columns, both, strict=True)]
+    inner = ["", *(name for names in both for name in names), _REMARK]
+    return html_table(inner, rows, [("", 1), *groups, ("", 1)], remark=True)
+
+
+_REMARK, _WIDE = "remark", 9
+
+
+def _grid(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows as they are shown: without remarks where there are none, and turned where
+    a table of our own is wider than long."""
+    head, rows = headings(table), cells(table)
+    if not table.compared and not any(line[-1] for line in rows):
+        head, rows = head[:-1], [line[:-1] for line in rows]
+        if len(head) > max(_WIDE, len(rows)):
+            turned = [list(column) for column in zip(head, *rows, strict=True)]
+            return turned[0], turned[1:]
+    return head, rows
 
 
 def headings(table: Table) -> list[str]:
     """The headings of the columns: what, the paper's and our value of each, and a remark."""
     if not table.compared:
-        return ["", *table.columns, "remark"]
+        return ["", *table.columns, _REMARK]
     both = [("paper", "ours") if prints else ("ours",) for prints in _printed(table)]
     columns = zip(table.columns, both, strict=True)
-    return ["", *(f"{c}, {who}" for c, names in columns for who in names), "remark"]
+    return ["", *(f"{c}, {who}" for c, names in columns for who in names), _REMARK]
 
 
 def cells(table: Table) -> list[list[str]]:
@@ -213,10 +238,6 @@ def _printed(table: Table) -> list[bool]:
     """For each column, whether the paper has something in it."""
     columns = zip(*(row.paper for row in table.rows), strict=True)
     return [any(x is not None for x in column) for column in columns]
-
-
-def _verdict(remark: str, failed: bool) -> str:
-    return f'<span class="warn">{escape(remark)}</span>' if failed else escape(remark)
 
 
 def _shown(x: Any) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.charts.chart import Chart, Line, Panel
+from appell.charts.palette import COLOURS, INK, style
 from appell.identify import Data, Excitation, Fit, Validation
 from appell.model.units import Units, units_of
-from appell.show.document import Document, Picture, Table, plain
-from appell.show.figures import drawing
-from appell.show.plots import over_time
-from appell.show.style import INK, JOINTS
+from appell.show.document import Document, Table, plain
+from appell.show.figure import Picture
+from appell.simulation.run_chart import Signal
 
 if TYPE_CHECKING:
     from appell.study.identify_puma import Example
@@ -24,14 +24,22 @@ _SOURCE = "Made by appell identify. Units are SI: N m, N, kg, m, rad, s."
 # An excitation
 
 
-def excitation_document(excitation: Excitation, name: str) -> Document:
-    """The document of an excitation."""
+def excitation_document(excitation: Excitation, robot: Any) -> Document:
+    """The document of an excitation of a robot."""
+    best = excitation.compared.best
+    stopped = ["Interrupted: this is the best motion found until then."]
     return Document(
         "excitation",
-        f"Excitation of {name}",
-        _SOURCE,
+        f"Excitation of {robot.name}",
+        f"A motion of {excitation.duration:g} s from which the robot's parameters can be "
+        f"identified. {_SOURCE}",
         [excitation_table(excitation), used_table(excitation)],
-        [motion_picture(excitation)],
+        [motion_picture(excitation, robot)],
+        f"Condition number {excitation.condition:.4g}; the best of "
+        f"{len(excitation.compared.conditions)} random motions has {best:.4g}",
+        not excitation.interrupted,
+        stopped if excitation.interrupted else (),
+        [robot.model],
     )
 
 
@@ -46,7 +54,9 @@ def excitation_table(excitation: Excitation) -> Table:
     note = (
         f"Of the observation matrix, {excitation.kind} motion of {excitation.duration:g} s, "
         f"optimised for {excitation.criterion}; {len(random.conditions)} random motions of the "
-        "same kind, as large as the same limits let them be."
+        "same kind, as large as the same limits let them be. The smaller the condition number and "
+        "the larger the determinant, the better; only the criterion was optimised, so that the "
+        "other number may be worse than a random motion's."
     )
     return plain("How well it excites", ["condition number", "log determinant"], rows, note)
 
@@ -57,15 +67,26 @@ def used_table(excitation: Excitation) -> Table:
     return plain("What it uses of the limits", ["largest part"], rows)
 
 
-def motion_picture(excitation: Excitation) -> Picture:
+def motion_picture(excitation: Excitation, robot: Any) -> Picture:
     """A picture of an excitation's positions, speeds and accelerations."""
-    t = np.linspace(0, excitation.duration, 400)
-    names = ("position, rad or m", "speed", "acceleration")
     return Picture(
         "The motion",
         "Positions, speeds and accelerations over one period; it starts and ends at rest.",
-        lambda: over_time(t, dict(zip(names, excitation(t), strict=True))),
+        lambda: _motion(excitation, robot),
     )
+
+
+def _motion(excitation: Excitation, robot: Any) -> Chart:
+    t = np.linspace(0, excitation.duration, 400)
+    own, names = joint_units(robot, excitation.n), joint_names(robot, excitation.n)
+    units = [
+        [u.position for u in own],
+        [u.speed for u in own],
+        [f"{u.speed}²" for u in own],
+    ]
+    signals = zip(("position", "speed", "acceleration"), excitation(t), units, strict=True)
+    return Chart([p for what, x, u in signals for p in Signal(what, t, x, names, u).panels()],
+                 columns=3)  # fmt: skip
 
 
 # Estimates
@@ -73,18 +94,29 @@ def motion_picture(excitation: Excitation) -> Picture:
 
 def fit_document(fits: Mapping[str, Fit], validations: Mapping[str, Validation]) -> Document:
     """Estimates of one robot by several methods, validated on the same data."""
-    name = next(iter(fits.values())).nominal.name
+    robot = next(iter(fits.values())).nominal
     first = next(iter(fits))
+    useless = {name: faults for name, x in validations.items() if (faults := x.faults)}
+    error = {name: float(np.mean(x.errors.relative)) for name, x in validations.items()}
+    best = min(error, key=lambda name: error[name])
+    better = float(np.median(validations[best].better))
     return Document(
         "identification",
-        f"Identification of {name}",
-        _SOURCE,
+        f"Identification of {robot.name}",
+        f"Its parameters estimated by {', '.join(fits)}, and tried on held-out data. {_SOURCE}",
         [
             methods_table(fits, validations),
             torque_table(validations),
             *(base_table(fit) for fit in fits.values()),
         ],
         [torque_picture(validations[first])],
+        f"{best} predicts held-out torques to {100 * error[best]:.3g} % of their standard "
+        f"deviation, {better:.3g} times better than the nominal model"
+        if best not in useless
+        else f"{best} is of no use",
+        not useless,
+        [f"{name} is of no use: {'; '.join(faults)}" for name, faults in useless.items()],
+        [robot.model],
     )
 
 
@@ -115,73 +147,109 @@ def methods_table(fits: Mapping[str, Fit], validations: Mapping[str, Validation]
 def torque_table(validations: Mapping[str, Validation]) -> Table:
     """The errors of torques predicted on held-out data."""
     some = next(iter(validations.values()))
-    columns = [f"joint {j + 1}" for j in range(some.data.tau.shape[1])]
+    robot, n = some.fit.nominal, some.data.tau.shape[1]
+    units = joint_units(robot, n)
+    columns = [f"{name}, {u.force}" for name, u in zip(joint_names(robot, n), units, strict=True)]
     rows = {
         "torque, standard deviation": np.std(some.data.tau, axis=0).tolist(),
         "nominal model, rms error": some.nominal.rms.tolist(),
     }
     rows |= {f"{name}, rms error": v.errors.rms.tolist() for name, v in validations.items()}
     rows |= {f"{name}, worst": v.errors.worst.tolist() for name, v in validations.items()}
-    rows |= {f"{name}, R2": v.errors.r2.tolist() for name, v in validations.items()}
-    return plain("Torques foretold on data that were not used", columns, rows)
+    rows |= {f"{name}, R² (1)": v.errors.r2.tolist() for name, v in validations.items()}
+    return plain("Torques predicted on held-out data", columns, rows)
 
 
 def base_table(fit: Fit) -> Table:
-    """The base parameters of an estimate."""
+    """The base parameters of an estimate, by the names of parameters.csv."""
     prior = fit.basis.matrix @ fit.prior
+    flags = {"friction": fit.basis.friction, "rotors": fit.basis.rotors}
+    long = fit.nominal.parameter_names(**flags)
+    short = fit.nominal.parameter_names(**flags, short=True)
+    names = dict(zip(short, long, strict=True))
+    kinds = {joint.name: joint.kind for joint in getattr(fit.nominal.model, "joints", ())}
     rows = {
-        name: [float(x), float(s), float(r), float(p)]
-        for name, x, s, r, p in zip(
-            fit.names, fit.base, fit.std, fit.relative_std, prior, strict=True
+        f"{names.get(name, name)} ({name})": [
+            parameter_unit(names.get(name, name), kinds),
+            *map(float, (x, s, r, p)),
+            group,
+        ]
+        for name, x, s, r, p, group in zip(
+            fit.names, fit.base, fit.std, fit.relative_std, prior, fit.basis.grouping, strict=True
         )
     }
     open_ = ", ".join(fit.undetermined)
     return plain(
         f"Base parameters by {fit.method}",
-        ["estimate", "standard deviation", "relative", "nominal"],
+        ["unit", "estimate", "standard deviation", "relative", "nominal", "stands for"],
         rows,
-        f"The data do not determine {open_}." if open_ else "",
+        _LEGEND + (f" The data do not determine {open_}." if open_ else ""),
     )
+
+
+_LEGEND = (
+    "Base parameters are the sums of a robot's parameters that its forces depend on; each is named "
+    "after its first term, as in parameters.csv, and by a short name with the number of its link. "
+    "m: mass, kg; mx, my, mz: mass times centre of mass, kg m; Ixx ... Izz: moments of inertia "
+    "about the origin of the link's frame, kg m²; Ia: inertia of a rotor, felt at its joint; fv, "
+    "fc: viscous and Coulomb friction of a joint."
+)
+_UNITS = {
+    "m": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
+    "rotor": ("kg m²", "kg"), "viscous": ("N m s/rad", "N s/m"), "coulomb": ("N m", "N"),
+}  # fmt: skip
+
+
+def parameter_unit(name: str, kinds: Mapping[str, str]) -> str:
+    """The unit of a parameter by its name, such as "link2.Izz" or "joint2.viscous"; those of
+    drives depend on the kind of the joint."""
+    owner, _, symbol = name.rpartition(".")
+    unit = _UNITS.get(symbol, "kg m²")
+    if isinstance(unit, str):
+        return unit
+    return unit[units_of([kinds.get(owner, "revolute")], 1)[0].force == "N"]
 
 
 def torque_picture(validation: Validation) -> Picture:
     """A picture of torques as measured, by the estimate and by the nominal model."""
-    n = validation.data.tau.shape[1]
-    across = min(n, 3)
-    down = ceil(n / across)
-    draw = drawing(7.2, 0.9 + 1.9 * down, down, across, legend=3)(_torques)
     return Picture(
         "Torques",
-        f"As measured, by the estimate ({validation.fit.method}) and by the nominal model, on data "
-        "that were not used.",
-        lambda: draw(validation, across),
+        f"As measured, by the estimate ({validation.fit.method}) and by the nominal model, on "
+        "held-out data.",
+        lambda: _torques(validation),
     )
 
 
-def _torques(panels: Sequence[Any], validation: Validation, across: int) -> None:
-    data = validation.data
+def _torques(validation: Validation) -> Chart:
+    data, robot = validation.data, validation.fit.nominal
     n = data.tau.shape[1]
-    lines = {
-        "measured": (data.tau, {"color": INK, "lw": 2.4, "alpha": 0.3}),
-        "identified": (validation.predicted, {"color": JOINTS[0], "lw": 1.3}),
-        "nominal": (validation.by_nominal, {"color": JOINTS[1], "lw": 1.0, "ls": (0, (3, 2))}),
+    looks: dict[str, tuple[Any, dict[str, Any]]] = {
+        "measured": (data.tau, {"colour": INK, "width": 2.4, "opacity": 0.3}),
+        "identified": (validation.predicted, {"colour": COLOURS[0], "width": 1.3}),
+        "nominal": (validation.by_nominal, {"colour": COLOURS[1], "width": 1.0, "dash": "3 2"}),
     }
-    units = _units(validation.fit.nominal, n)
-    for j, axes in enumerate(panels[:n]):
-        for name, (tau, style) in lines.items():
-            axes.plot(data.t, tau[:, j], label=name, **style)
-        axes.set(title=f"joint {j + 1}, {units[j].force}")
-    for axes in panels[-across:]:
-        axes.set_xlabel("time, s")
-    for axes in panels[n:]:
-        axes.set_axis_off()
+    panels = [
+        Panel(name, f"{'force' if u.force == 'N' else 'torque'}, {u.force}", [
+            Line(what, data.t, tau[:, j], **look) for what, (tau, look) in looks.items()
+        ])
+        for j, (name, u) in enumerate(
+            zip(joint_names(robot, n), joint_units(robot, n), strict=True)
+        )
+    ]  # fmt: skip
+    return Chart(panels, columns=min(n, 3))
 
 
-def _units(robot: Any, n: int) -> tuple[Units, ...]:
+def joint_units(robot: Any, n: int) -> tuple[Units, ...]:
     """The units of the n joints that a robot's forces act at."""
     kinds = {joint.name: joint.kind for joint in robot.model.joints}
     driven = getattr(robot, "actuated", tuple(kinds))
     return units_of([kinds.get(name, "revolute") for name in driven], n)  # in limbs all turn
+
+
+def joint_names(robot: Any, n: int) -> Sequence[str]:
+    """Their names."""
+    names = robot.actuated
+    return names if len(names) == n else [f"joint {j + 1}" for j in range(n)]
 
 
 # The worked example
@@ -192,9 +260,11 @@ def example_document(example: Example) -> Document:
     chosen = example.validations[example.chosen]
     tracking = Picture(
         "Tracking",
-        "The largest position error of any joint, mrad, under computed torque.",
+        "The largest position error of any joint under computed torque.",
         lambda: _tracking(example),
     )
+    totals = {x: float(np.linalg.norm(example.tracking(x))) for x in example.runs}
+    first, best = next(iter(totals)), min(totals, key=lambda name: totals[name])
     return Document(
         "identification",
         "A PUMA identified on the simulated rig",
@@ -208,7 +278,12 @@ def example_document(example: Example) -> Document:
             tracking_table(example),
             base_table(example.fits[example.chosen]),
         ],
-        [motion_picture(example.excitation), torque_picture(chosen), tracking],
+        [motion_picture(example.excitation, example.nominal), torque_picture(chosen), tracking],
+        f"Tracking errors are {totals[first] / totals[best]:.3g} times smaller with the {best} "
+        f"than with the {first}",
+        totals[best] < totals[first],
+        [f"{name}: {reason}" for name, reason in example.refused.items()],
+        [example.nominal.model],
     )
 
 
@@ -218,7 +293,7 @@ def data_table(data: Mapping[str, Data]) -> Table:
     rows: dict[str, Sequence[Any]] = {
         name: [len(d), d.rate, d.cutoff, "; ".join(d.notes)] for name, d in data.items()
     }
-    return plain("Data", ["samples", "a second", "low-pass, Hz", "what was done"], rows)
+    return plain("Data", ["samples", "samples per second", "low-pass, Hz", "what was done"], rows)
 
 
 def tracking_table(example: Example) -> Table:
@@ -230,7 +305,7 @@ def tracking_table(example: Example) -> Table:
         error = example.tracking(name)
         total = float(np.linalg.norm(error))
         rows[name] = [*(1e3 * error).tolist(), 1e3 * total, first / total]
-    joints = [f"joint {j + 1}" for j in range(example.nominal.nv)]
+    joints = list(example.nominal.joint_names)
     return plain(
         "Computed torque: rms position errors on a motion of its own, mrad",
         [*joints, "all", "times better"],
@@ -241,11 +316,11 @@ def tracking_table(example: Example) -> Table:
     )
 
 
-@drawing(7.2, 3.2, 1, 1, legend=2, below=0.5)
-def _tracking(panels: Sequence[Any], example: Example) -> None:
+def _tracking(example: Example) -> Chart:
     from appell.study.identify_puma import following
 
-    for (name, report), colour in zip(example.runs.items(), JOINTS[1:], strict=False):
+    drawn = []
+    for k, (name, report) in enumerate(example.runs.items()):
         t, error = following(report)
-        panels[0].plot(t, 1e3 * np.abs(error).max(axis=1), color=colour, label=name)
-    panels[0].set(xlabel="time, s", ylabel="mrad", yscale="log")
+        drawn.append(Line(name, t, np.abs(error).max(axis=1), style(k + 1)["colour"]))
+    return Chart([Panel("", "largest error, rad", drawn, log="y")])

@@ -1,18 +1,13 @@
-"""A straight-line study as one HTML file that needs nothing else: no script, no network."""
+"""A straight-line study as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
-import platform
-from functools import partial
 from html import escape
-from importlib.metadata import version
 
-import appell
 from appell.show import plots
-from appell.show.figures import can_draw
+from appell.show.figure import figure_html
+from appell.show.head import Head
 from appell.show.page import page, table
-from appell.show.svg import figure_section
-from appell.study.scenario import Scenario
 from appell.study.straight_line import StraightLine
 from appell.study.study_timing import Timing
 
@@ -31,23 +26,23 @@ _ALL = (
 
 def html(study: StraightLine, timing: Timing) -> str:
     """The whole page."""
+    shown = study.shown.branch
     sections = [
-        _head(study),
+        _head(study).html(),
         _tiles(study),
-        _picture(
-            study, "arm", f"Branch {study.shown.branch}; as in figure 3 of Valera et al. 2003."
-        ),
+        _picture(study, "arm", f"Branch {shown}; as in figure 3 of Valera et al. 2003."),
         _picture(
             study,
             "torques",
-            f"Branch {study.shown.branch}, each joint on its own scale; as in figure 4 of "
-            "Valera et al. 2003. " + _about_joint_6(study),
+            f"Branch {shown}, each joint on its own scale; as in figure 4 of Valera et al. 2003. "
+            + _about_joint_6(study),
         ),
         _picture(study, "comparison", _ALL) if len(study.motions) > 1 else "",
         _branches(study),
-        _picture(study, "trajectories", f"Branch {study.shown.branch}."),
+        _picture(study, "trajectories", f"Branch {shown}."),
         _cost(study, timing),
-        _origin(study),
+        "<h2>The scenario</h2>\n<p>For <code>appell run scenario.json</code>:</p>\n"
+        f"<pre>{escape(study.scenario.text())}</pre>",
     ]
     return page(_title(study), sections)
 
@@ -56,15 +51,35 @@ def _title(study: StraightLine) -> str:
     return f"{study.robot.name} on a straight line"
 
 
-def _head(study: StraightLine) -> str:
+def _head(study: StraightLine) -> Head:
     task, path = study.task, study.path
     start, end = (", ".join(f"{x:g}" for x in point) for point in (task.start, task.end))
     angles = ", ".join(f"{x:g}°" for x in task.orientation)
-    return (
-        f"<h1>{escape(_title(study))}</h1>\n"
-        f'<p class="lead">The tool moves from ({start}) m to ({end}) m at {task.speed:g} m/s, '
-        f"its axes fixed at the Euler angles ZYZ ({angles}). {len(path.t)} samples in "
-        f"{path.duration:.2f} s.</p>"
+    asked = (
+        f"The tool moves from ({start}) m to ({end}) m at {task.speed:g} m/s, its axes fixed at "
+        f"the Euler angles ZYZ ({angles}). {len(path.t)} samples in {path.duration:.2f} s."
+    )
+    done, wanted = len(study.motions), len(study.motions) + len(study.refused)
+    worst = max(m.residual for m in study.motions.values())
+    return Head(
+        _title(study),
+        asked,
+        f"{done} of {wanted} configurations follow the line; pose error at most {worst:.1e} "
+        "(m and 1)",
+        not study.refused,
+        [
+            *(
+                f"{name}: near a singularity"
+                for name, m in study.motions.items()
+                if m.near_singular
+            ),
+            *study.refused.values(),
+        ],
+        {
+            "scenario.json": "what was asked",
+            **{f"motions/{name}.csv": "its motion and torques" for name in study.motions},
+        },
+        [study.robot.model],
     )
 
 
@@ -83,7 +98,8 @@ def _tiles(study: StraightLine) -> str:
 
 
 def _picture(study: StraightLine, name: str, caption: str) -> str:
-    return figure_section(_TITLES[name], partial(getattr(plots, name), study), caption)
+    title = _TITLES[name]
+    return f"<h2>{title}</h2>\n{figure_html(getattr(plots, name)(study), title, caption)}"
 
 
 def _about_joint_6(study: StraightLine) -> str:
@@ -107,7 +123,6 @@ def _branches(study: StraightLine) -> str:
         ]
         for name, m in study.motions.items()
     ]
-    notes = [f'<p class="warn">{escape(reason)}</p>' for reason in study.refused.values()]
     return "\n".join(
         [
             "<h2>Branches</h2>",
@@ -117,7 +132,6 @@ def _branches(study: StraightLine) -> str:
             "the pose asked for (m and 1); largest difference, rad/s², of the accelerations that "
             "forward dynamics gives back for these torques.</p>",
             table(head, rows),
-            *notes,
         ]
     )
 
@@ -129,33 +143,16 @@ def _cost(study: StraightLine, timing: Timing) -> str:
     times = [
         [f"kernel {made}", f"{timing.ready * 1e3:.0f} ms"],
         ["one call from Python, one state", f"{timing.call * 1e6:.2f} µs"],
-        [f"a state in a call with {timing.states}", f"{timing.state * 1e9:.0f} ns"],
+        [f"per state, in one call with {timing.states} states", f"{timing.state * 1e9:.0f} ns"],
     ]
     return (
         "<h2>What the torques cost</h2>\n"
         '<p class="note">Operations of the recorded Gibbs-Appell recursion for this robot, its '
         "zeros and ones folded away. The paper counts 590 multiplications and 430 additions for "
         "any arm of six revolute joints (table 3).</p>\n"
-        + table(["operation", "for one state"], operations, "plain")
+        + table(["operation", "for one state"], operations)
         + '\n<p class="note">Times on this machine, the best of 20 runs.</p>\n'
-        + table(["inverse dynamics", "time"], times, "plain")
-    )
-
-
-def _origin(study: StraightLine) -> str:
-    return origin(study.scenario)
-
-
-def origin(scenario: Scenario) -> str:
-    """The section that says with what a report was made, and of which scenario."""
-    packages = ("numpy", "casadi", "llvmlite", *(("matplotlib",) if can_draw() else ()))
-    named = [f"Appell {appell.__version__}", f"Python {platform.python_version()}"]
-    named += [f"{package} {version(package)}" for package in packages]
-    return (
-        "<h2>Where this comes from</h2>\n"
-        f"<p>{', '.join(named)}; {escape(platform.platform())}, {escape(platform.machine())}.</p>\n"
-        "<p>The scenario, for <code>appell run scenario.json</code>:</p>\n"
-        f"<pre>{escape(scenario.text())}</pre>"
+        + table(["inverse dynamics", "time"], times)
     )
 
 

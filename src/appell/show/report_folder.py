@@ -12,8 +12,9 @@ import numpy as np
 from appell.errors import AppellError
 from appell.show.document import Document, markdown
 from appell.show.document import html as document_html
+from appell.show.figure import svg_of
 from appell.show.report import html
-from appell.show.svg import inline_svg, whole_svg
+from appell.show.svg import whole
 from appell.study.straight_line import Motion, StraightLine
 from appell.study.study_timing import Timing
 
@@ -32,29 +33,30 @@ def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
     return write_files(texts, wanted)
 
 
-def write_documents(documents: Sequence[Document], wanted: Path) -> Path:
-    """Write each as <name>.md with its pictures' files, and as <name>.html; the folder."""
+def write_documents(documents: Sequence[Document], wanted: Path) -> list[Path]:
+    """Write each as <name>.md with its pictures' files, and as <name>.html; the paths of the
+    latter."""
     contents: dict[Path, str | bytes] = {}
     for document in documents:
         contents |= document_files(document)
-    return write_files(contents, wanted).parent
+    folder = write_files(contents, wanted).parent
+    return [folder / f"{document.name}.html" for document in documents]
 
 
-def document_files(document: Document) -> dict[Path, str | bytes]:
-    """The files of a document and what is in them, <name>.html last."""
-    contents: dict[Path, str | bytes] = {}
-    drawn = [(picture.draw(), picture.title) for picture in document.pictures]
-    made: list[str | bytes] = [whole_svg(figure) for figure, _ in drawn]
-    gifs = [movie.make() for movie in document.movies]
-    made += gifs
-    files = [
-        Path(f"{document.name}-{k}.{'gif' if isinstance(x, bytes) else 'svg'}")
-        for k, x in enumerate(made, start=1)
-    ]
-    contents |= dict(zip(files, made, strict=True))
-    contents[Path(f"{document.name}.md")] = markdown(document, [str(file) for file in files])
-    svgs = [inline_svg(figure, title) for figure, title in drawn]
-    contents[Path(f"{document.name}.html")] = document_html(document, svgs, gifs)
+def document_files(
+    document: Document, data: Mapping[str, tuple[str, str | bytes]] | None = None
+) -> dict[Path, str | bytes]:
+    """The files of a document and what is in them, <name>.html last. ``data`` are files beside it,
+    which it links: by name, what each holds in words and its content."""
+    beside = data or {}
+    told = {name: what for name, (what, _) in beside.items()}
+    contents: dict[Path, str | bytes] = {Path(name): x for name, (_, x) in beside.items()}
+    drawn = [picture.draw() for picture in document.pictures]
+    files = [f"{document.name}-{k}.svg" for k in range(1, len(drawn) + 1)]
+    for file, picture, image in zip(files, document.pictures, drawn, strict=True):
+        contents[Path(file)] = whole(svg_of(image, picture.title))
+    contents[Path(f"{document.name}.md")] = markdown(document, files, told)
+    contents[Path(f"{document.name}.html")] = document_html(document, drawn, told)
     return contents
 
 

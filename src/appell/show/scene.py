@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.charts.palette import INK, PAPER
 from appell.robots.robot import Array
-from appell.show.style import INK, PAPER
+from appell.show.sketch import Sketch
 
 # Half the thickness of what is drawn between two corners of an arm, m.
 _LINKS = ((0.045, 0.045), (0.045, 0.035), (0.035, 0.035), (0.032, 0.018))
@@ -33,27 +34,27 @@ class View(NamedTuple):
         return np.asarray(points) @ [np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)]
 
 
-def draw_floor(axes: Any, view: View, low: Array, high: Array, step: float) -> None:
+def draw_floor(sketch: Sketch, view: View, low: Array, high: Array, step: float) -> None:
     """A grid on the floor with its scale along the two near edges, and a scale of height."""
     x, y, z = (np.arange(low[i], high[i] + step / 2, step) for i in range(3))
     floor = z[0]
     for u in x:
-        _line(axes, view, [(u, y[0], floor), (u, y[-1], floor)], alpha=0.16)
-        _text(axes, view((u, y[-1] + 0.05, floor)), _number(u))
+        _line(sketch, view, [(u, y[0], floor), (u, y[-1], floor)], opacity=0.16)
+        _text(sketch, view((u, y[-1] + 0.05, floor)), _number(u))
     for u in y:
-        _line(axes, view, [(x[0], u, floor), (x[-1], u, floor)], alpha=0.16)
-        _text(axes, view((x[-1] + 0.05, u, floor)), _number(u))
+        _line(sketch, view, [(x[0], u, floor), (x[-1], u, floor)], opacity=0.16)
+        _text(sketch, view((x[-1] + 0.05, u, floor)), _number(u))
     for u in z[1:]:
-        _line(axes, view, [(x[-1], y[0], floor), (x[-1], y[0], u)], alpha=0.5)
+        _line(sketch, view, [(x[-1], y[0], floor), (x[-1], y[0], u)], opacity=0.5)
         at = view((x[-1], y[0], u))
-        axes.plot([at[0] - 0.012, at[0]], [at[1]] * 2, color=INK, lw=0.7, alpha=0.5)
-        _text(axes, at - [0.05, 0], _number(u))
-    _text(axes, view((x.mean(), y[-1] + 0.17, floor)), "x, m")
-    _text(axes, view((x[-1] + 0.17, y.mean(), floor)), "y, m")
-    _text(axes, view((x[-1], y[0], z[-1])) + [-0.05, 0.06], "z, m")
+        sketch.line([at - [0.012, 0], at], width=0.7, opacity=0.5)
+        _text(sketch, at - [0.05, 0], _number(u))
+    _text(sketch, view((x.mean(), y[-1] + 0.17, floor)), "x, m")
+    _text(sketch, view((x[-1] + 0.17, y.mean(), floor)), "y, m")
+    _text(sketch, view((x[-1], y[0], z[-1])) + [-0.05, 0.06], "z, m")
 
 
-def draw_pedestal(axes: Any, view: View, floor: float, radius: float = 0.07) -> None:
+def draw_pedestal(sketch: Sketch, view: View, floor: float, radius: float = 0.07) -> None:
     """A column from the floor to the shoulder."""
     turn = np.linspace(0, 2 * np.pi, 60)
     ring = np.pad(radius * _circle(turn), ((0, 0), (0, 1)))
@@ -61,10 +62,12 @@ def draw_pedestal(axes: Any, view: View, floor: float, radius: float = 0.07) -> 
     side = [(sign * radius, view((0, 0, z))[1]) for z, sign in
             ((0, -1), (floor, -1), (floor, 1), (0, 1))]  # fmt: skip
     for outline, colour in ((foot, "#a3abb5"), (np.array(side), "#a3abb5"), (top, "#8b95a1")):
-        axes.fill(*outline.T, fc=colour, lw=0, zorder=2)
+        sketch.fill(outline, colour)
 
 
-def draw_arms(axes: Any, view: View, arms: Array, approach: Array, colours: Sequence[str]) -> None:
+def draw_arms(
+    sketch: Sketch, view: View, arms: Array, approach: Array, colours: Sequence[str]
+) -> None:
     """Arms by their corners, (k, 5, 3), from the farthest part to the nearest."""
     parts = []
     for corners, colour in zip(arms, colours, strict=True):
@@ -75,22 +78,20 @@ def draw_arms(axes: Any, view: View, arms: Array, approach: Array, colours: Sequ
     parts.sort(key=lambda part: view.nearness(part[0]).mean())
     for ends, widths, colour in parts:
         bar = _bar(view(ends), *widths)
-        axes.fill(*bar.T, fc=PAPER, ec=PAPER, lw=2.4, zorder=3)
-        axes.fill(*bar.T, fc=colour, lw=0, zorder=3)
+        sketch.fill(bar, colour, stroke=PAPER, stroke_width=1.4)
 
 
-def draw_shadow(axes: Any, view: View, corners: Array, floor: float) -> None:
+def draw_shadow(sketch: Sketch, view: View, corners: Array, floor: float) -> None:
     """The arm straight down on the floor."""
     low = view(np.concatenate([corners[:, :2], np.full((len(corners), 1), floor)], axis=1))
-    axes.plot(*low.T, color=INK, alpha=0.07, lw=7, solid_joinstyle="round", zorder=1)
+    sketch.line(low, width=6, opacity=0.07)
 
 
-def draw_label(axes: Any, at: Array, text: str, colour: str) -> None:
-    """Words below and left of a point of the sheet, readable over an arm too."""
-    axes.annotate(
-        text, at, (-7, -8), textcoords="offset points", ha="right", va="top", color=colour,
-        weight="bold", zorder=5, bbox={"fc": PAPER, "ec": "none", "alpha": 0.75, "pad": 1.0},
-    )  # fmt: skip
+def draw_label(sketch: Sketch, at: Array, text: str, colour: str) -> None:
+    """Write words left of a point of the sheet and below it, readable over an arm too."""
+    halo = {"stroke": PAPER, "stroke_width": 4, "paint_order": "stroke", "font_weight": "bold"}
+    for k, line in enumerate(text.splitlines()):
+        sketch.text(at, line, colour, dx=-6, dy=12 + 15 * k, text_anchor="end", **halo)
 
 
 def _bar(ends: Array, at_p: float, at_q: float) -> Array:
@@ -109,13 +110,12 @@ def _circle(turn: Array) -> Array:
     return np.stack([np.cos(turn), np.sin(turn)], axis=-1)
 
 
-def _line(axes: Any, view: View, points: Any, **look: Any) -> None:
-    axes.plot(*view(points).T, color=INK, lw=0.7, zorder=0, **look)
+def _line(sketch: Sketch, view: View, points: Any, **look: Any) -> None:
+    sketch.line(view(points), INK, 0.7, **look)
 
 
-def _text(axes: Any, at: Any, text: str) -> None:
-    axes.text(*at, text, ha="center", va="center", size=8.5)
-    axes.update_datalim([at])
+def _text(sketch: Sketch, at: Any, text: str) -> None:
+    sketch.text(at, text, font_size=11)
 
 
 def _number(x: float) -> str:

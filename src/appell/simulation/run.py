@@ -19,11 +19,13 @@ from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
 from appell.simulation.contacts.impact import Impact, impact_from_json, impact_to_json
 from appell.simulation.path import Piece, evaluate
+from appell.simulation.run_chart import Signal, chart_of, coordinate_names, held
 from appell.simulation.run_file import load_arrays, save_arrays
-from appell.simulation.run_picture import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from appell.charts.chart import Chart
 
 
 _FORMAT = 1
@@ -51,6 +53,7 @@ class Run:
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
     formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
     kinds: Any = field(default=(), repr=False)  # of the joints, where the run is from a file
+    names: Any = field(default=(), repr=False)  # of the joints, likewise
     quaternions: tuple[int, ...] = ()  # where in q each of them begins
     robot_name: str = ""  # where the run is from a file
 
@@ -163,6 +166,7 @@ class Run:
             "formulation": self.formulation,
             "kinds": self.robot.joint_kinds if self.robot else self.kinds,
             "robot": self.robot.name if self.robot else self.robot_name,
+            "names": self.robot.joint_names if self.robot else self.names,
             "quaternions": self.quaternions,
             "independent": self.independent,
             "choices": list(self.choices),
@@ -189,19 +193,62 @@ class Run:
         return view(self, **options)
 
     def plot(self) -> Figure:
-        """A Matplotlib figure: coordinates, speeds and energies over time, along the path between
-        the instants too, with jumps at impacts, which are marked. Of a run that was read from a
-        file, which holds no robot, the energies are those of the instants, as points."""
+        """A Matplotlib figure of :meth:`chart`: what every joint did, by name and in its unit."""
+        return self.chart().figure("run.plot")
+
+    def chart(self) -> Chart:
+        """The chart of the run, which reports draw: coordinates, speeds, forces and energies over
+        time, along the path between the instants too, with jumps at impacts, which are marked; of
+        a run that follows a trajectory also what was desired, the errors, and limits of forces.
+        What is known at the instants only is drawn as points."""
         t, q, speeds = self._path()
+        units, names = self._units, self._names(self._speeds.shape[1])
+        shown = range(speeds.shape[1]) if self.independent is None else self.independent
+        own = [names[k] for k in shown]
+        positions, rates = [u.position for u in units], [units[k].speed for k in shown]
+        coordinates = coordinate_names(names, positions, self.quaternions, self.q.shape[1])
+        plan = [
+            None if x is None else ("desired", self.t, x) for x in (self.desired, self.desired_v)
+        ]
+        signals = [
+            Signal("position", t, q, *coordinates, reference=plan[0]),
+            Signal("speed", t, speeds[:, shown], own, rates, reference=plan[1]),
+        ]
+        if self.desired is not None:
+            apart = [positions[k] for k in shown]
+            signals.append(Signal("error", self.t, self.error, own, apart))
+        if self.tau.any():
+            signals.append(self._forces(own))
         times, T, U = self.t, self.kinetic, self.potential
         if self.robot is not None:
             tree = self.robot if self.speeds is None else Robot(self.robot.model)
             times, T, U = t, tree.kinetic_energy(q, speeds), tree.potential_energy(q)
-        energies = {"kinetic": T, "potential": U, "total": T + U}
-        marks = [impact.time for impact in self.impacts[:100]]
-        shown = range(speeds.shape[1]) if self.independent is None else self.independent
-        units = self._units, [self._units[k] for k in shown]
-        return picture((t, q, speeds[:, shown]), (times, energies), units, marks)
+        energies = {"kinetic energy": T, "potential energy": U, "total energy": T + U}
+        marks = np.array([impact.time for impact in self.impacts[:100]])
+        return chart_of(signals, times, energies, self.robot is not None, marks)
+
+    def _forces(self, own: Sequence[str]) -> Signal:
+        """The actuators' forces: a sampled law's hold until its next sample."""
+        n = self.tau.shape[1]
+        names = list(self.robot.actuated if self.robot else own)
+        if len(names) != n:
+            names = [f"actuator {k + 1}" for k in range(n)]
+        joints = {x.name: x for x in getattr(self.robot.model, "joints", ())} if self.robot else {}
+        kinds = [joints[x].kind if x in joints else "revolute" for x in names]
+        units = units_of(kinds, n) if joints else self._units[:n]
+        limits = [joints[x].effort if x in joints else np.inf for x in names]
+        if self.desired is None or self.commanded is None:
+            shown = Signal("force", self.t, self.tau, names, [u.force for u in units], known=False)
+        else:
+            t, tau = held(self.t, self.tau)
+            asked = None if np.array_equal(self.commanded, self.tau) else self.commanded
+            before = None if asked is None else ("asked for", *held(self.t, asked))
+            shown = Signal("force", t, tau, names, [u.force for u in units], reference=before)
+        return shown._replace(limits=limits)
+
+    def _names(self, n: int) -> list[str]:
+        names = list(self.robot.joint_names if self.robot else self.names)
+        return names if len(names) == n else [f"joint {k + 1}" for k in range(n)]
 
     def _path(self) -> tuple[Array, Array, Array]:
         """The instants, and enough times between them for a smooth line, with the speeds of all
@@ -250,6 +297,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             stopped=None if facts["stopped"] is None else str(facts["stopped"]),
             formulation=facts.get("formulation"),  # older files have none
             kinds=tuple(str(kind) for kind in facts.get("kinds", ())),
+            names=tuple(str(name) for name in facts.get("names", ())),
             quaternions=turns,
             robot_name=str(facts.get("robot", "")),  # older files have none
             independent=None if independent is None else tuple(map(int, independent)),

@@ -13,6 +13,7 @@ from appell.robots.closed import ClosedRobot, SingularError
 from appell.robots.closed.assemble import null_space
 from appell.robots.closed.independent_speeds import Freedom
 from appell.simulation import Run, load_run
+from appell.simulation.run_chart import coordinate_names
 
 
 def springs(robot: ClosedRobot, stiffness: float):
@@ -218,7 +219,7 @@ def test_a_run_is_kept_and_shown(tmp_path):
     assert repr(run) == f"<Run of four_bar: 0 s to 0.05 s, {len(run.t)} instants, 0 impacts>"
     with np.load(run.save(tmp_path / "run")) as kept:
         np.testing.assert_array_equal(kept["speeds"], run.speeds)
-    labels = ["q, rad", "v, rad/s", "energy, J"]
+    labels = ["position, rad", "speed, rad/s", "energy, J"]
     again = load_run(tmp_path / "run.npz")
     assert [axes.get_ylabel() for axes in run.plot().axes] == labels
     assert [axes.get_ylabel() for axes in again.plot().axes] == labels
@@ -238,12 +239,20 @@ def test_a_picture_of_a_closed_robot_is_smooth_between_instants():
     start = {"q0": robot.assemble(), "v0": [0.3, -0.2, 0.1, 0.5, -0.4, 0.2], "until": 0.5}
     coarse, fine = (robot.simulate(**start, rtol=1e-8, atol=1e-8, max_step=h) for h in (1, 1e-3))
     assert len(coarse.t) < len(fine.t) / 10
-    panels = coarse.plot().axes
-    labels = [axes.get_ylabel() for axes in panels]
-    assert labels == ["q, m, 1 and rad", "v, m/s and rad/s", "energy, J"]
-    for axes, of in zip(panels, (lambda r: r.q, lambda r: r.v, energies), strict=True):
+    panels = coarse.chart().panels
+    labels = {panel.y.partition(",")[0]: [] for panel in panels}
+    for panel in panels:
+        labels[panel.y.partition(",")[0]].extend(panel.lines)
+    assert [panel.y for panel in panels] == [
+        "position, m", "position, 1", "position, rad", "speed, m/s", "speed, rad/s", "energy, J",
+    ]  # fmt: skip
+    names = [*coordinate_names(robot.joint_names, robot.joint_names, [3], robot.nq)[0]]
+    order = {"position": names, "speed": robot.independent}
+    for what, of in (("position", lambda r: r.q), ("speed", lambda r: r.v), ("energy", energies)):
+        drawn = {line.name: line for line in labels[what]}
+        lines = [drawn[name] for name in order.get(what, drawn)]
         span = np.ptp(of(fine))
-        shown = [np.interp(fine.t, *line.get_data()) for line in axes.get_lines()]
+        shown = [np.interp(fine.t, line.x, line.y) for line in lines]
         chords = [np.interp(fine.t, coarse.t, y) for y in of(coarse).T]
         # A thousandth of the panel's height is less than a pixel; splines err by a tenth of that.
         np.testing.assert_allclose(shown, of(fine).T, atol=1e-3 * span)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import AppellError
-from appell.model.units import Units, joined, units_of
+from appell.charts.chart import Chart
+from appell.model.units import Units, units_of
 from appell.rig.controller.controller import Phase
 from appell.rig.controller.safety import State
 from appell.rig.log.log_file import Event, Log
 from appell.rig.machine.outputs import Switch, levels_of, names_in, switches_of
 from appell.rig.signals import STATUS
 from appell.robots.robot import Array
+from appell.simulation.run_chart import Signal, held
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +45,16 @@ class Report:
     def interrupted(self) -> bool:
         """Whether it was broken off, by Ctrl-C or SIGTERM."""
         return self.reason in STATUS
+
+    @property
+    def verdict(self) -> str:
+        """What came of the run, in one sentence: whether it arrived, and how far off."""
+        if not self.ok:
+            return f"{self.state.name}: {self.reason}" if self.reason else self.state.name
+        if not self.following.any():
+            return "stopped, as it was to"
+        end = self._worst(np.abs(self.error[self.following][-1]))
+        return f"arrived, {end} off; on the way at most {self._worst(self.largest_errors)} off"
 
     @property
     def states(self) -> list[Event]:
@@ -182,42 +192,42 @@ class Report:
         why = f": {self.reason}" if self.reason else ""
         return (
             f"<Report: {self.cycles} cycles, {self.state.name}{why}, "
-            f"error at most {self._worst()}, {self.overruns} overruns>"
+            f"error at most {self._worst(self.largest_errors, 0)}, {self.overruns} overruns>"
         )
 
-    def _worst(self) -> str:
-        """The largest errors, by their units."""
+    def _worst(self, errors: Array, places: int = 3) -> str:
+        """The largest of the joints' errors, by their units: in mrad and mm, or in rad and m."""
         by_unit: dict[str, float] = {}
-        for x, u in zip(self.largest_errors, self.units, strict=True):
+        for x, u in zip(errors, self.units, strict=True):
             by_unit[u.position] = max(by_unit.get(u.position, 0.0), float(x))
-        return " and ".join(f"{x:.3g} {unit}" for unit, x in by_unit.items())
+        milli = "m" if places else ""
+        told = {milli + unit.replace(" or ", f" or {milli}"): x for unit, x in by_unit.items()}
+        return " and ".join(f"{10**places * x:.3g} {unit}" for unit, x in told.items())
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The robot's own names of its joints, where the log says them."""
+        names = self.log.metadata.get("joint_names")
+        if isinstance(names, list) and len(names) == self.log.n:
+            return tuple(map(str, names))
+        return tuple(f"joint {j + 1}" for j in range(self.log.n))
 
     def plot(self) -> Figure:
-        """Positions with their references, errors and volts."""
-        return figure_of(self)
+        """A Matplotlib figure of :meth:`chart`: positions with their references, errors, forces
+        and volts."""
+        return self.chart().figure("report.plot")
 
-
-def figure_of(report: Report) -> Figure:
-    """Positions with their references, errors and volts, over time."""
-    if find_spec("matplotlib") is None:
-        raise AppellError("report.plot needs Matplotlib: pip install 'appell[show]'.")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 6.4), layout="constrained")
-    top, middle, bottom = figure.subplots(3, 1, sharex=True)
-    units = report.units
-    shown = joined(u.shown for u in units)
-    for j, u in enumerate(units):
-        label = f"joint {j + 1}" if u.shown == shown else f"joint {j + 1}, {u.shown}"
-        (line,) = top.plot(report.t, u.scale * report.q[:, j], label=label)
-        top.plot(report.t, u.scale * report.qd[:, j], color="black", lw=0.8, ls="--")
-        middle.plot(report.t, u.scale * report.error[:, j], color=line.get_color())
-        bottom.plot(report.t, report.volts[:, j], color=line.get_color())
-    top.set_ylabel(f"position, {shown}")
-    middle.set_ylabel(f"error, {shown}")
-    bottom.set(ylabel="volts", xlabel="time, s")
-    top.legend(ncols=6, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25))
-    for event in report.states:
-        for axes in (top, middle, bottom):
-            axes.axvline(event.cycle * report.period, color="grey", lw=0.6)
-    return figure
+    def chart(self) -> Chart:
+        """The chart of the run, which reports draw; changes of the state are marked."""
+        t, units, names = self.t, self.units, self.joint_names
+        scale = np.array([u.scale for u in units])
+        shown, forces = [u.shown for u in units], [u.force for u in units]
+        signals = [
+            Signal("position", t, scale * self.q, names, shown,
+                   reference=("desired", t, scale * self.qd)),
+            Signal("error", t, scale * self.error, names, shown),
+            Signal("force", *held(t, self.tau), names, forces),
+            Signal("voltage", *held(t, self.volts), names, ["V"] * len(names)),
+        ]  # fmt: skip
+        marks = [event.cycle * self.period for event in self.states]
+        return Chart([panel for signal in signals for panel in signal.panels(marks)])

@@ -55,6 +55,7 @@ class Setup:
             "channel": self.channel,
             "period": self.machine.period,
             "kinds": list(self.machine.kinds or ()),
+            "joint_names": list(self.robot.joint_names),
             "outputs": list(self.machine.outputs),
         }
 

@@ -1,0 +1,1 @@
+"""Charts as data: what is to be drawn, whoever draws it."""

@@ -1,0 +1,119 @@
+"""A chart: panels of lines over time or another number, with names and units.
+
+Reports draw it in the page (show/chart.js) and as SVG (show/chart_svg.py), ``plot`` methods by
+Matplotlib (matplotlib_figure.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from appell.charts.palette import INK, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Values ``y`` over ``x``. Lines of the same ``name`` share an entry of the legend; one without
+    a name has none. ``bars`` are half the lengths of error bars."""
+
+    name: str
+    x: Any
+    y: Any
+    colour: str = INK
+    dash: str = ""
+    width: float = 1.6
+    opacity: float = 1.0
+    drawn: Literal["line", "dots", "both", "crosses"] = "line"
+    bars: Any = None
+
+
+@dataclass(frozen=True)
+class Level:
+    """A value that lines are compared with, such as a limit: a thin horizontal line."""
+
+    y: float
+    name: str
+    colour: str = INK
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Lines on the same axes. ``x`` and ``y`` say what is drawn, with its unit: "torque, N m".
+
+    ``marks`` are instants, drawn as thin vertical lines; ``y_range`` is shown until someone zooms;
+    ``ticks`` are names for x = 0, 1, 2, ...; ``log`` names the axes that are logarithmic.
+    """
+
+    title: str
+    y: str
+    lines: Sequence[Line]
+    x: str = "time, s"
+    log: Literal["", "x", "y", "xy"] = ""
+    levels: Sequence[Level] = ()
+    marks: Sequence[float] = ()
+    y_range: tuple[float, float] | None = None
+    ticks: Sequence[str] = ()
+
+    def visible_range(self) -> tuple[float, float]:
+        """The least and the largest y to show: those of the lines; levels count where they are not
+        far from these, and rounding about a constant is not shown as a motion."""
+        if self.y_range:
+            return self.y_range
+        ends = [
+            np.asarray(line.y) + sign * np.asarray(0.0 if line.bars is None else line.bars)
+            for line in self.lines
+            for sign in (-1, 1)
+        ]
+        values = np.concatenate([np.zeros(0), *map(np.ravel, ends)])
+        values = values[np.isfinite(values) & ((values > 0) | ("y" not in self.log))]
+        if not values.size:
+            return (1.0, 10.0) if "y" in self.log else (0.0, 1.0)
+        low, high = float(values.min()), float(values.max())
+        if "y" in self.log:
+            near = [x.y for x in self.levels if low / 30 < x.y < 30 * high]
+            low, high = min([low, *near]), max([high, *near])
+            return (low / 2, high * 2) if high < 10 * low else (low / 1.2, high * 1.2)
+        room = high - low or abs(high)
+        near = [x.y for x in self.levels if low - room <= x.y <= high + room]
+        low, high = min([low, *near]), max([high, *near])
+        if high - low <= 1e-9 * max(abs(low), abs(high)):
+            return low - 0.1, high + 0.1
+        return low - 0.04 * (high - low), high + 0.04 * (high - low)
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Panels, ``columns`` beside each other where there is room, under one legend."""
+
+    panels: Sequence[Panel]
+    columns: int = 1
+
+    @property
+    def legend(self) -> list[Line]:
+        """The first line of each name."""
+        first: dict[str, Line] = {}
+        for panel in self.panels:
+            for line in panel.lines:
+                if line.name:
+                    first.setdefault(line.name, line)
+        return list(first.values())
+
+    def figure(self, caller: str) -> Figure:
+        """The chart drawn by Matplotlib, for the method that ``caller`` names."""
+        from appell.charts.matplotlib_figure import figure_of
+
+        return figure_of(self, caller)
+
+
+def lines(names: Iterable[str], x: Any, y: Any, **look: Any) -> list[Line]:
+    """A line for each column of y, in colours that stay apart."""
+    columns = np.asarray(y).T
+    named = zip(names, columns, strict=True)
+    return [Line(name, x, column, **{**style(k), **look}) for k, (name, column) in enumerate(named)]

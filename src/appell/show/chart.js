@@ -1,0 +1,266 @@
+"use strict";
+// Charts of a report, drawn from the JSON in each figure.chart: hover shows all values, dragging
+// zooms, a double click or Escape shows all again, names in the legend switch lines on and off.
+(() => {
+  const SUPER = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  const power = (n) => "10" + [...String(n)].map((c) => SUPER[c]).join("");
+  const tens = (x) => { const n = Math.floor(Math.log10(x) + 1e-9), m = Math.round(x / 10 ** n); return (m === 1 ? "" : `${m}·`) + power(n); };
+  const minus = (text) => text.replace("-", "−");
+  const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+  const made = (tag, cls, text = "") => Object.assign(document.createElement(tag), { className: cls, textContent: text });
+
+  function ticks(low, high, room, log) {
+    if (log) {
+      const [a, b] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+      const fine = [1, 2, 5].flatMap((m) => Array.from({ length: b - a + 3 }, (_, i) => m * 10 ** (a - 1 + i))).filter((u) => u >= low * 0.999 && u <= high * 1.001).sort((u, w) => u - w);
+      if (fine.length >= 2 && fine.length <= room + 2) return fine;
+      if (b - a >= 1) {
+        const step = Math.ceil((b - a + 1) / room);
+        return Array.from({ length: Math.floor((b - a) / step) + 1 }, (_, i) => 10 ** (a + i * step));
+      }
+    }
+    const rough = (high - low) / room, size = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].find((s) => s * size >= rough * 0.999) * size, found = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
+    return found;
+  }
+
+  function labels(values, log) {
+    const most = Math.max(...values.map(Math.abs)), spread = log && values.length > 1 && values[values.length - 1] >= 5 * values[0];
+    if (spread) return { texts: values.map((x) => (x >= 0.01 && x < 1e4 ? String(+x.toPrecision(3)) : tens(x))), unit: "" };
+    const exponent = most > 0 && (most < 0.01 || most >= 1e5) ? Math.floor(Math.log10(most) + 1e-9) : 0;
+    const step = values.length > 1 ? Math.abs(values[1] - values[0]) / 10 ** exponent : 1;
+    const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+    return { texts: values.map((x) => minus((x / 10 ** exponent).toFixed(digits))), unit: exponent ? `× ${power(exponent)}` : "" };
+  }
+
+  const shown = (x) => (x === null ? "–" : minus(x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(3) : String(+x.toPrecision(5))));
+
+  // The place in an ascending list that is nearest to x.
+  function nearest(list, x) {
+    let a = 0, b = list.length - 1;
+    while (b - a > 1) { const m = (a + b) >> 1; if (list[m] <= x) a = m; else b = m; }
+    return Math.abs(list[b] - x) < Math.abs(list[a] - x) ? b : a;
+  }
+
+  class Panel {
+    constructor(chart, data) {
+      Object.assign(this, { chart, data, logx: data.log.includes("x"), logy: data.log.includes("y") });
+      this.box = made("div", "panel");
+      this.box.tabIndex = 0;
+      this.box.setAttribute("role", "group");
+      this.box.setAttribute("aria-label", `Chart: ${data.title} ${data.y} over ${data.x}. Arrow keys show values, + and − zoom, Escape shows all.`);
+      this.box.innerHTML = `<div class="axis"><b>${escaped(data.title)}</b> <span>${escaped(data.y)}</span></div>`;
+      this.plot = this.box.appendChild(made("div", "plot"));
+      this.readout = made("div", "readout");
+      this.readout.setAttribute("aria-live", "polite");
+      this.readout.hidden = true;
+      const xs = data.lines.flatMap((line) => [line.x[0], line.x[line.x.length - 1]]);
+      this.whole = data.ticks.length ? [-0.7, data.ticks.length - 0.3] : [Math.min(...xs), Math.max(...xs)];
+      if (this.whole[0] === this.whole[1]) this.whole[1] += 1;
+      this.listen();
+    }
+
+    get lines() { return this.data.lines.filter((line) => !this.chart.hidden.has(line.name)); }
+    get range() { return this.chart.zoom.get(this.data.x) || this.whole; }
+
+    fitted() {  // the range of y
+      const [a, b] = this.range, zoomed = this.chart.zoom.has(this.data.x);
+      if (!zoomed && (this.data.fixed || !this.chart.hidden.size)) return this.data.range;
+      let low = Infinity, high = -Infinity;
+      for (const line of this.lines) line.x.forEach((x, i) => {
+        const y = line.y[i], bar = line.bars ? line.bars[i] : 0;
+        if (x < a || x > b || y === null || (this.logy && y <= 0)) return;
+        low = Math.min(low, y - bar); high = Math.max(high, y + bar);
+      });
+      if (low > high) return this.data.range;
+      if (this.logy) return [low / 1.2, high * 1.2];
+      if (high - low < 1e-6 * (this.data.range[1] - this.data.range[0])) return this.data.range;  // rounding
+      const room = 0.04 * (high - low);
+      return [low - room, high + room];
+    }
+
+    draw() {
+      const width = this.plot.clientWidth, height = Math.round(Math.max(170, Math.min(320, 0.52 * width)));
+      if (!width) return;
+      const data = this.data, [x0, x1] = this.range, [y0, y1] = this.fitted();
+      const named = data.ticks.length > 0, over = named ? data.ticks.map((_, k) => k).filter((k) => k >= x0 && k <= x1) : ticks(x0, x1, Math.max(4, Math.floor(width / 70)), this.logx);
+      const up = ticks(y0, y1, Math.max(4, Math.floor(height / 36)), this.logy);
+      const across = named ? { texts: over.map((k) => data.ticks[k]), unit: "" } : labels(over, this.logx), rising = labels(up, this.logy);
+      const left = 12 + 7 * Math.max(...rising.texts.map((t) => t.length)), right = width - 12, top = rising.unit ? 20 : 8;
+      const turned = named && over.length > width / 60, bottom = height - (turned ? 66 : 38);
+      const place = (low, high, from, to, log) => {
+        const [a, b] = log ? [Math.log10(low), Math.log10(high)] : [low, high];
+        return (u) => from + (to - from) * ((log ? Math.log10(u) : u) - a) / (b - a);
+      };
+      const X = (this.X = place(x0, x1, left, right, this.logx)), Y = (this.Y = place(y0, y1, bottom, top, this.logy));
+      Object.assign(this, { left, right, top, bottom });
+      const parts = [];
+      up.forEach((u, i) => parts.push(`<path class="grid" d="M${left} ${Y(u).toFixed(1)}H${right}"/><text x="${left - 6}" y="${(Y(u) + 4).toFixed(1)}" text-anchor="end">${rising.texts[i]}</text>`));
+      const gap = named ? Math.max(1, Math.ceil((11 * over.length) / (right - left))) : 1;
+      over.forEach((u, i) => {
+        const at = X(u).toFixed(1), text = escaped(across.texts[i]);
+        if (!named) parts.push(`<path class="grid" d="M${at} ${top}V${bottom}"/>`);
+        if (i % gap) return;
+        parts.push(turned ? `<text class="small" transform="translate(${+at + 3} ${bottom + 6}) rotate(-90)" text-anchor="end">${text}</text>` : `<text x="${at}" y="${bottom + 16}" text-anchor="middle">${text}</text>`);
+      });
+      if (rising.unit) parts.push(`<text x="${left}" y="12">${rising.unit}</text>`);
+      parts.push(`<text x="${(left + right) / 2}" y="${height - 5}" text-anchor="middle">${escaped(data.x)}${across.unit ? " " + across.unit : ""}</text>`);
+      parts.push(`<svg x="${left}" y="${top}" width="${Math.max(1, right - left)}" height="${bottom - top}" viewBox="${left} ${top} ${Math.max(1, right - left)} ${bottom - top}">`);
+      for (const mark of data.marks) parts.push(`<path class="mark" d="M${X(mark).toFixed(1)} ${top}V${bottom}"/>`);
+      for (const level of data.levels) if (level.y >= y0 && level.y <= y1) parts.push(`<path class="level" stroke="${level.colour}" d="M${left} ${Y(level.y).toFixed(1)}H${right}"><title>${escaped(level.name)}</title></path>`);
+      for (const line of this.lines) parts.push(this.path(line, X, Y));
+      parts.push("</svg>", `<path class="cursor" d=""/><rect class="chosen" y="${top}" height="${bottom - top}" width="0"/>`);
+      this.plot.innerHTML = `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(data.title + " " + data.y)}">${parts.join("")}</svg>`;
+      this.plot.append(this.readout);
+    }
+
+    path(line, X, Y) {
+      const [a, b] = this.range, look = `stroke="${line.colour}" fill="none" stroke-width="${line.width}" opacity="${line.opacity}"`;
+      const parts = [], dots = [];
+      let pen = "M", from = 0, to = line.x.length - 1;
+      if (line.drawn !== "dots") { while (from < to && line.x[from + 1] < a) from++; while (to > from && line.x[to - 1] > b) to--; }
+      for (let i = from; i <= to; i++) {
+        const y = line.y[i];
+        if (y === null || (this.logy && y <= 0)) { pen = "M"; continue; }
+        const [u, w] = [X(line.x[i]).toFixed(1), Y(y).toFixed(1)];
+        parts.push(pen + u + " " + w); pen = "L";
+        if (line.bars) dots.push(`<path ${look} d="M${u} ${Y(y - line.bars[i]).toFixed(1)}V${Y(y + line.bars[i]).toFixed(1)}"/>`);
+        if (line.drawn === "crosses") dots.push(`<path ${look} d="M${u - 3} ${w - 3}l6 6m0 -6l-6 6"/>`);
+        else if (line.drawn !== "line") dots.push(`<circle cx="${u}" cy="${w}" r="${line.drawn === "both" ? 2.6 : 1.8}" fill="${line.colour}"/>`);
+      }
+      const joined = line.drawn === "line" || line.drawn === "both";
+      return (joined ? `<path class="line" ${look} stroke-dasharray="${line.dash}" d="${parts.join("")}"/>` : "") + dots.join("");
+    }
+
+    point(x) {  // show all values at x; at null, none
+      const cursor = this.plot.querySelector(".cursor");
+      if (!cursor) return;
+      this.readout.hidden = x === null || this !== this.chart.hovered;
+      if (x === null || x < this.range[0] || x > this.range[1]) { cursor.setAttribute("d", ""); return; }
+      const at = this.X(x);
+      cursor.setAttribute("d", `M${at.toFixed(1)} ${this.top}V${this.bottom}`);
+      if (this.readout.hidden) return;
+      const rows = [];
+      let over = null;
+      for (const line of this.lines) {
+        const k = nearest(line.x, x);
+        if (over === null || Math.abs(line.x[k] - x) < Math.abs(over - x)) over = line.x[k];
+        rows.push([line.name || this.data.title, line.y[k], line.colour]);
+      }
+      const head = made("b", "", this.data.ticks.length ? this.data.ticks[Math.round(x)] || "" : `${this.data.x.split(",")[0]} ${shown(over)}${(this.data.x.match(/,(.*)/) || ["", ""])[1]}`);
+      const list = made("div", "values");
+      for (const [name, value, colour] of rows) {
+        const row = list.appendChild(made("div", ""));
+        row.append(made("i", ""), made("span", "", name), made("em", "", shown(value)));
+        row.firstChild.style.background = colour;
+      }
+      this.readout.replaceChildren(head, list);
+      this.readout.classList.toggle("many", rows.length > 8);
+      const wide = this.readout.offsetWidth, room = this.plot.clientWidth;
+      this.readout.style.left = `${Math.max(0, at + 14 + wide < room ? at + 14 : Math.min(at - 14 - wide, room - wide))}px`;
+    }
+
+    listen() {
+      let start = null;
+      const where = (event) => Math.min(this.right, Math.max(this.left, event.clientX - this.plot.getBoundingClientRect().left));
+      const value = (u) => {
+        const part = (u - this.left) / (this.right - this.left), [a, b] = this.range;
+        return this.logx ? a * (b / a) ** part : a + (b - a) * part;
+      };
+      this.value = value;
+      const chosen = (a, b) => { const box = this.plot.querySelector(".chosen"); box.setAttribute("x", Math.min(a, b)); box.setAttribute("width", Math.abs(a - b)); };
+      this.plot.addEventListener("pointermove", (event) => {
+        if (start !== null) chosen(start, where(event));
+        this.chart.hover(this, value(where(event)));
+      });
+      this.plot.addEventListener("pointerleave", () => start === null && this.chart.hover(null, null));
+      this.plot.addEventListener("pointerdown", (event) => {
+        if (event.button) return;
+        start = where(event);
+        this.plot.setPointerCapture(event.pointerId);
+        this.chart.hover(this, value(start));
+      });
+      const ended = (event) => {
+        const [a, b] = [start, where(event)];
+        if (start === null) return;
+        start = null;
+        if (event.type === "pointerup" && Math.abs(a - b) > 8) this.chart.zoomTo(this.data.x, value(Math.min(a, b)), value(Math.max(a, b)));
+        else chosen(0, 0);
+      };
+      this.plot.addEventListener("pointerup", ended);
+      this.plot.addEventListener("pointercancel", ended);
+      this.plot.addEventListener("dblclick", () => this.chart.zoomTo(this.data.x, null));
+      this.box.addEventListener("keydown", (event) => {
+        const middle = (this.left + this.right) / 2, at = this.chart.x === null ? middle : this.X(this.chart.x), step = (this.right - this.left) / 50;
+        const half = { "+": 0.25, "=": 0.25, "-": 1 }[event.key] * (this.right - this.left);
+        if (event.key === "ArrowLeft" || event.key === "ArrowRight") this.chart.hover(this, value(Math.min(this.right, Math.max(this.left, at + (event.key === "ArrowLeft" ? -step : step)))));
+        else if (half) this.chart.zoomTo(this.data.x, Math.max(this.whole[0], value(at - half)), Math.min(this.whole[1], value(at + half)));
+        else if (event.key === "Escape" || event.key === "0") { this.chart.zoomTo(this.data.x, null); this.chart.hover(null, null); }
+        else return;
+        event.preventDefault();
+      });
+      this.box.addEventListener("blur", () => this.chart.hover(null, null));
+    }
+  }
+
+  class Chart {
+    constructor(figure) {
+      const data = JSON.parse(figure.querySelector("script").textContent);
+      Object.assign(this, { figure, hidden: new Set(), zoom: new Map(), hovered: null, x: null });
+      for (const panel of data.panels) for (const line of panel.lines) line.x = data.over[line.x];
+      this.panels = data.panels.map((panel) => new Panel(this, panel));
+      const grid = made("div", "panels");
+      grid.style.setProperty("--columns", data.columns);
+      grid.append(...this.panels.map((panel) => panel.box));
+      const legend = made("div", "legend");
+      if (data.legend.length > 1) legend.append(...data.legend.map((line) => this.entry(line)));
+      this.reset = made("button", "reset", "Show all");
+      this.reset.hidden = true;
+      this.reset.onclick = () => { this.zoom.clear(); this.draw(); };
+      legend.append(this.reset);
+      figure.querySelector(".drawn").replaceChildren(grid, legend);
+      let width = 0;
+      new ResizeObserver(() => { if (grid.clientWidth !== width) { width = grid.clientWidth; this.draw(); } }).observe(grid);
+    }
+
+    entry(line) {
+      const button = made("button", "entry");
+      button.type = "button";
+      const mark = { dots: "M13 5h0", crosses: "M10 2l6 6m0 -6l-6 6" }[line.drawn];
+      button.innerHTML = mark ? `<svg width="26" height="10" aria-hidden="true"><path d="${mark}" stroke="${line.colour}" stroke-linecap="round" stroke-width="${line.drawn === "dots" ? 5 : 1.4}"/></svg>` : `<svg width="26" height="10" aria-hidden="true"><path d="M0 5H26" stroke="${line.colour}" stroke-width="${Math.min(3, line.width + 0.4)}" stroke-dasharray="${line.dash}" opacity="${line.opacity}"/></svg>`;
+      button.append(line.name);
+      button.setAttribute("aria-pressed", "true");
+      button.onclick = () => {
+        if (!this.hidden.delete(line.name)) this.hidden.add(line.name);
+        button.setAttribute("aria-pressed", String(!this.hidden.has(line.name)));
+        this.draw();
+      };
+      return button;
+    }
+
+    hover(panel, x) { this.hovered = panel; this.x = x; for (const p of this.panels) p.point(p.data.x === (panel || p).data.x ? x : null); }
+    zoomTo(axis, low, high) { if (low === null) this.zoom.delete(axis); else if (high > low) this.zoom.set(axis, [low, high]); this.draw(); }
+    draw() { for (const panel of this.panels) panel.draw(); this.reset.hidden = !this.zoom.size; if (this.x !== null) this.hover(this.hovered, this.x); }
+  }
+
+  // A table that does not fit its place is stacked: a block per row, a name before every value.
+  function fit(table) {
+    table.classList.remove("stacked");
+    if (table.scrollWidth > table.parentElement.clientWidth + 1) table.classList.add("stacked");
+  }
+
+  document.querySelectorAll("figure.chart").forEach((figure) => new Chart(figure));
+  const tables = [...document.querySelectorAll(".table table")];
+  const fitAll = () => tables.forEach(fit);
+  fitAll();
+  addEventListener("resize", fitAll);
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  for (const film of document.querySelectorAll("figure.film")) {
+    const svg = film.querySelector("svg"), button = film.querySelector("button");
+    const set = (paused) => { if (paused) svg.pauseAnimations(); else svg.unpauseAnimations(); button.textContent = paused ? "Play" : "Pause"; };
+    button.hidden = false;
+    button.onclick = () => set(!svg.animationsPaused());
+    set(still);
+  }
+})();
