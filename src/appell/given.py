@@ -102,7 +102,7 @@ def one_of(what: str, x: Any, known: Iterable[str]) -> str:
 def vector(what: str, x: Any, n: int, why: str = "") -> Array:
     """n finite numbers; ``why`` tells an error of their shape why there are n."""
     try:
-        if np.iscomplexobj(x):
+        if x is None or np.iscomplexobj(x):
             raise TypeError
         numbers = np.array(x, dtype=float)
     except (TypeError, ValueError):

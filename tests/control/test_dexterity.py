@@ -56,3 +56,17 @@ def test_angles_without_rates_are_refused(puma):
     assert analytical_jacobian(robot, [0.3])[4, 0] == pytest.approx(1.0)
     with pytest.raises(appell.InputError, match="0 and 1"):
         manipulability(robot, [0.3], mask=[3] * 6)
+
+
+def test_a_state_that_is_none_spoils_its_own_answer_only(puma):
+    q = puma.random(4, 5)
+    bad = q.copy()
+    bad[2, 1] = np.nan
+    for measure in (manipulability, analytical_jacobian):
+        answers = measure(puma, bad)
+        assert np.isnan(answers[2]).all()
+        np.testing.assert_array_equal(np.delete(answers, 2, 0), np.delete(measure(puma, q), 2, 0))
+        assert len(measure(puma, q[:0])) == 0
+        with pytest.raises(appell.InputError, match="a NoneType is no robot"):
+            measure(None, q)
+    assert np.isnan(manipulability(appell.load("two_link"), [np.nan, 0.0]))

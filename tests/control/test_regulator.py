@@ -74,6 +74,31 @@ def test_friction_takes_part_if_asked():
     )
 
 
+def test_friction_of_a_joint_that_mimics_another_takes_part():
+    """Against differences of the motion; dry friction does not change while no speed turns."""
+    build, box = appell.Builder("mimicking"), appell.inertia.box(1.0, (0.1, 0.2, 0.4))
+    before = "world"
+    for k, mimic in enumerate((None, ("j0", -1.7), None)):
+        build.link(f"l{k}", box)
+        build.joint(
+            f"j{k}", "revolute", before, f"l{k}", pose=(0.1, 0, 0.3), axis="xyz"[k],
+            viscous=0.3 + k, coulomb=0.2, mimic=mimic,
+        )  # fmt: skip
+        before = f"l{k}"
+    robot = build.robot()
+    q, v, tau, h = np.array([0.3, -0.5]), np.array([0.4, -0.7]), np.array([1.0, 0.5]), 1e-5
+    slopes = [
+        (
+            robot.forward_dynamics(q, v + d, tau, friction=True)
+            - robot.forward_dynamics(q, v - d, tau, friction=True)
+        ) / (2 * h)
+        for d in h * np.eye(2)
+    ]  # fmt: skip
+    A, _ = linearise(robot, q, v, tau, friction=True)
+    # Quadratic in v, so that differences err by rounding only: 1e-16 / h of some 100 rad/s^2.
+    np.testing.assert_allclose(A[2:, 2:], np.transpose(slopes), rtol=0, atol=1e-7)
+
+
 def cart_pole() -> appell.Robot:
     """Underactuated Robotics' cart-pole: 10 kg, 1 kg on 0.5 m, upright at pi."""
     build = appell.Builder("cart_pole", gravity=(0, 0, -9.81))
@@ -118,12 +143,41 @@ def test_a_regulator_steadies_what_falls_and_a_sampled_one_too():
         ({"q": [0, np.pi], "R": [0.0, 0.0]}, "no regulator|singular"),
         ({"q": [0, np.nan]}, "nan|finite"),
         ({"q": [0, np.pi], "dt": -1.0}, "greater than zero"),
+        ({"q": np.zeros((3, 2))}, r"lqr: q has shape \(3, 2\); expected \(2,\)"),
+        ({"q": [0, np.pi], "tau": np.zeros((3, 2))}, r"tau has shape \(3, 2\); expected \(2,\)"),
     ],
 )
 def test_what_has_no_regulator_is_explained(asked, message):
     asked = {"Q": np.eye(4), "R": np.eye(2), **asked}
     with pytest.raises(appell.AppellError, match=message):
         lqr(cart_pole(), asked.pop("q"), **asked)
+
+
+@pytest.mark.parametrize(
+    ("tau", "forces", "message"),
+    [
+        (np.zeros((3, 2)), None, r"tau has shape \(3, 2\); expected \(2,\)"),
+        (None, None, "tau = None; expected 2 numbers"),
+        (
+            [0, 0],
+            {"pole": np.zeros((3, 6))},
+            r"on 'pole' has shape \(3, 6\); expected \(6,\)",
+        ),
+        ([0, 0], {"pole": 1.0}, r"shape \(\); expected \(..., 6\)"),
+        ([0, 0], 1.0, "forces = 1.0; expected wrenches by frame"),
+    ],
+)
+def test_many_states_at_once_are_not_linearised(tau, forces, message):
+    with pytest.raises(appell.InputError, match=message):
+        linearise(cart_pole(), [0, 0], [0, 0], tau, forces=forces)
+
+
+def test_what_is_no_robot_is_refused():
+    for robot in (None, cart_pole().model):
+        with pytest.raises(appell.InputError, match=r"lqr: a (NoneType|Model) is no robot"):
+            lqr(robot, [0, 0], Q=np.eye(4), R=np.eye(2))
+        with pytest.raises(appell.InputError, match=r"linearise: a (NoneType|Model) is no robot"):
+            linearise(robot, [0, 0], [0, 0], [0, 0])
 
 
 def test_wheels_that_roll_are_linearised_at_rest_only():
@@ -150,3 +204,9 @@ def test_hybrid_dynamics_gives_back_what_went_in():
         np.testing.assert_allclose(both[1], tau, rtol=1e-9, atol=1e-9)
     with pytest.raises(appell.InputError, match="hinge"):
         robot.hybrid_dynamics(q, v, a, tau, "hings")
+
+
+def test_hybrid_dynamics_of_loops_are_refused():
+    robot = appell.load("four_bar")
+    with pytest.raises(appell.InputError, match="has loops: hybrid_dynamics is for trees; take"):
+        robot.hybrid_dynamics(robot.neutral(), [0.5], [0.3], [1.0], ["crank"])

@@ -149,6 +149,11 @@ def test_a_wheel_rolls_and_does_not_slip():
         ({"q": np.full(8, np.nan)}, "finite coordinates"),
         ({"q": "here"}, "expected real numbers"),
         ({"speed": -1}, "greater than zero"),
+        ({"damping": np.nan}, "damping = nan; expected a number, zero or more"),
+        ({"damping": "x"}, "damping = 'x'; expected a number, zero or more"),
+        ({"damping": -0.1}, "damping = -0.1; expected a number, zero or more"),
+        ({"robot": None}, "servo: a NoneType is no robot"),
+        ({"robot": appell.load("two_link").model}, "servo: a Model is no robot"),
         ({"tasks": [PostureTask(velocity=[1.0])]}, r"expected \(8,\)"),
         ({"tasks": FrameTask(HAND, np.zeros((2, 3)))}, "expected one state's"),
         ({"tasks": {"nowhere": np.eye(4)}}, "no frame 'nowhere'"),
@@ -156,6 +161,7 @@ def test_a_wheel_rolls_and_does_not_slip():
     ],
 )
 def test_nonsense_is_refused(panda, change, message):
-    arguments = {"q": READY, "tasks": FrameTask(HAND, np.eye(4)), "dt": DT, **change}
+    tasks = FrameTask(HAND, np.eye(4))
+    arguments = {"robot": panda, "q": READY, "tasks": tasks, "dt": DT, **change}
     with pytest.raises(appell.InputError, match=message):
-        servo(panda, **arguments)
+        servo(**arguments)

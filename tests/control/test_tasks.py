@@ -18,7 +18,9 @@ from appell.control import (
     UnreachableError,
     inverse_kinematics,
 )
+from appell.control.kinematics import task_stack
 from appell.model.library.example_robots import example_file
+from appell.robots.bounded_cache import BoundedCache
 
 HAND = "panda_hand"
 FEET = ("left_sole_link", "right_sole_link")
@@ -243,6 +245,52 @@ def test_a_free_base_moves_to_reach():
         np.testing.assert_allclose(robot.forward_kinematics(q, x), T, rtol=0, atol=1e-9)
 
 
+def free_body() -> appell.Robot:
+    build = appell.Builder("free_body").link("body", appell.inertia.sphere(1, 0.1))
+    return build.joint("base", "free", "world", "body").robot()
+
+
+def test_a_start_at_which_errors_have_no_value_is_left_for_others(panda):
+    """A gaze at the frame's own origin, and a quaternion of zeros."""
+    start = panda.random(1)
+    point = panda.forward_kinematics(start, HAND)[:3, 3]
+    T = panda.forward_kinematics(inverse_kinematics(panda, GazeTask(HAND, point), start), HAND)
+    way = point - T[:3, 3]
+    np.testing.assert_allclose(T[:3, 2], way / np.linalg.norm(way), rtol=0, atol=1e-8)
+    robot, nowhere = free_body(), np.zeros(7)
+    poses = robot.forward_kinematics(robot.random(2, 3))
+    q = inverse_kinematics(robot, poses, nowhere)
+    np.testing.assert_allclose(robot.forward_kinematics(q), poses, rtol=0, atol=1e-8)
+    with pytest.raises(UnreachableError, match=r"has no value .*of zeros.*more restarts"):
+        inverse_kinematics(robot, poses, nowhere, restarts=0)
+
+
+def test_a_lower_gaze_turns_round_from_straight_behind():
+    build = appell.Builder("camera").link("neck", appell.inertia.sphere(1, 0.1))
+    build.link("head", appell.inertia.sphere(1, 0.1))
+    build.joint("pan", "revolute", "world", "neck", axis="z")
+    build.joint("tilt", "revolute", "neck", "head", axis="y")
+    tasks = [
+        PostureTask([0.0, 0.0], joints=["tilt"], priority=0),
+        GazeTask("head", [-2.0, 0.0, 0.0], axis=(1, 0, 0), priority=1),
+    ]
+    pan, tilt = inverse_kinematics(build.robot(), tasks, [0.0, 0.0])
+    assert tilt == pytest.approx(0.0, abs=1e-9)
+    assert np.cos(pan) == pytest.approx(-1, abs=1e-9)
+
+
+def test_kernels_of_tasks_at_ever_new_places_are_let_go(monkeypatch):
+    robot = free_body()
+    monkeypatch.setattr(BoundedCache, "most", 2)
+    for x in (0.1, 0.2, 0.3):
+        point = FrameTask(appell.Frame("body", (x, 0, 0)), [0.0, 0.0, 0.0])
+        q = inverse_kinematics(robot, [point, FrameTask("body", [1.0, 0, 0], mask=(0, 0, 1))])
+        place = robot.forward_kinematics(q)[:3] @ [x, 0, 0, 1]
+        np.testing.assert_allclose(place, 0, rtol=0, atol=1e-8)
+    assert len(task_stack._KNOWN[robot].kernels) <= 2
+    assert len(task_stack._KNOWN[robot].stacks) <= 2
+
+
 # What is refused
 
 
@@ -265,6 +313,9 @@ def test_a_free_base_moves_to_reach():
         (lambda: GazeTask(HAND, [1, 2, 3], axis=(0, 0, 0)), "expected a direction"),
         (lambda: PostureTask(), "give q or a velocity"),
         (lambda: PostureTask([0.0], joints="j1"), "names in a list"),
+        (lambda: PostureTask([0.0], joints=[]), r"joints = \[\]; expected one or more names"),
+        (lambda: PostureTask([0.0], joints=3), "joints = 3; expected one or more names"),
+        (lambda: PostureTask([0.0], joints=[["j1"]]), r"\[\['j1'\]\]; expected one or more names"),
     ],
 )
 def test_tasks_that_mean_nothing_are_refused(make, message):
@@ -281,6 +332,9 @@ def test_tasks_that_do_not_fit_the_robot_are_refused(panda):
         (PostureTask([0.0] * 8),): "none has priority 0",
         (FrameTask(HAND, velocity=[0.0] * 6),): "that is for servo",
         (FrameTask(HAND, np.zeros((2, 3))), GazeTask(HAND, np.zeros((3, 3)))): "broadcast",
+        (FrameTask([HAND], np.eye(4)),): "names the frame .*; expected a link's name",
+        (GazeTask({}, [1.0, 2.0, 3.0]),): "names the frame {}; expected a link's name",
+        (FrameTask(HAND, np.eye(4), relative_to=["a"]),): r"names the frame \['a'\]",
     }.items():
         with pytest.raises(appell.InputError, match=message):
             inverse_kinematics(panda, list(tasks))
@@ -288,6 +342,8 @@ def test_tasks_that_do_not_fit_the_robot_are_refused(panda):
         inverse_kinematics(panda, {HAND: np.eye(4)}, frame=HAND)
     with pytest.raises(appell.InputError, match="expected one or more"):
         inverse_kinematics(panda, {})
+    with pytest.raises(appell.InputError, match="'free_body' is a number on a line"):
+        inverse_kinematics(free_body(), PostureTask([0.0] * 7, priority=0))
     with pytest.raises(appell.InputError, match="one pose in the base"):
         inverse_kinematics(panda, FrameTask(HAND, np.eye(4), mask=[1] * 6), method="closed")
 

@@ -105,3 +105,16 @@ def test_derivatives_without_an_equation_are_refused():
     for robot, forces in ((ball.robot(), ()), (appell.load("two_link"), ("link2",))):
         with pytest.raises(appell.InputError, match="no equation of its own"):
             robot.equation("inverse_dynamics_derivatives", forces=forces)
+
+
+@pytest.mark.parametrize("kind", ["SX", "MX"])
+def test_a_vector_of_symbols_is_taken_apart_first(kind):
+    casadi = pytest.importorskip("casadi")
+    robot, q = appell.load("two_link"), getattr(casadi, kind).sym("q", 2)
+    with pytest.raises(appell.InputError, match=f"q of 2; got one {kind}.* casadi.vertsplit"):
+        robot.equation("gravity")(q)
+    with pytest.raises(appell.InputError, match=r"q of 2; got one float\. Give sequences"):
+        robot.equation("gravity")(0.3)
+    g = casadi.Function("g", [q], robot.equation("gravity")(casadi.vertsplit(q)))
+    x = [0.3, -0.5]
+    np.testing.assert_allclose(np.ravel(g(x)), robot.gravity(x), rtol=0, atol=1e-12)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 import appell
 from appell.model.parameters import GROUPS, with_values
+from appell.robots.bounded_cache import BoundedCache
+from appell.robots.recipe import wrench_names
 
 N = 13
 
@@ -119,3 +122,35 @@ def test_a_request_is_found_again_whatever_its_names_are_in():
     assert robot.kernel("inverse_dynamics", wrt=["q"], forces=["link2"]) is first
     assert robot.kernel("inverse_dynamics", wrt=("q",), forces=("link2",)) is first
     assert len(robot._requests) == 1
+
+
+def test_kernels_at_ever_new_places_are_let_go(monkeypatch):
+    """And answer as before, those that were let go included."""
+    robot, w = appell.load("two_link"), np.arange(6.0)
+    q, v = np.array([[0.3, -0.5], [0.2, 0.4]])
+    monkeypatch.setattr(BoundedCache, "most", 2)
+    for x in (0.1, 0.2, 0.3, 0.1):
+        place = appell.Frame("link2", (x, 0, 0))
+        expected = robot.bias(q, v) - robot.jacobian(q, place).T @ w
+        for _ in range(2):
+            found = robot.bias(q, v, forces={place: w})
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        for cache in (robot._kernels, robot._requests, robot._singles):
+            assert len(cache) <= 2
+
+
+def test_wrenches_on_links_whose_names_are_alike_have_names_of_their_own():
+    build, before = appell.Builder("alike"), "world"
+    names = ["a-b_2", "a-b", "a_b", "a b"]
+    for k, name in enumerate(names):
+        build.link(name, mass=1.0, com=(0.1, 0, 0.2))
+        build.joint(f"j{k}", "revolute", before, name, axis="xyzx"[k], pose=(0.1, 0, 0.1))
+        before = name
+    robot, draw = build.robot(), np.random.default_rng(0)
+    q, v = draw.normal(size=(2, 4))
+    for order in permutations(names):
+        assert len(set(wrench_names(order))) == len(names)
+    forces = {name: draw.normal(size=6) for name in names}
+    work = sum(robot.jacobian(q, name).T @ w for name, w in forces.items())
+    found = robot.bias(q, v, forces=forces)
+    np.testing.assert_allclose(found, robot.bias(q, v) - work, rtol=0, atol=1e-12)

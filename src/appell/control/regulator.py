@@ -20,7 +20,8 @@ from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
 from appell.errors import InputError
 from appell.given import number, vector
 from appell.robots.closed.closed_robot import ClosedRobot
-from appell.robots.dynamics import Array, Dynamics, Forces
+from appell.robots.dynamics import Array, Dynamics, Forces, refuse_no_robot
+from appell.robots.known_torques import wrenches_of
 from appell.robots.robot import is_tree
 
 _AT_REST = 1e-6  # accelerations, rad/s^2 or m/s^2, of a state that is called one of rest
@@ -59,11 +60,18 @@ def linearise(
     the joints that have forces (all without it); ``friction`` adds the viscous friction of the
     joints; ``forces`` are external.
     """
+    refuse_no_robot("linearise", robot)
     q, v = vector("linearise: q", q, robot.nq), vector("linearise: v", v, robot.nv)
+    if robot.actuated or tau is not None:
+        tau = vector("linearise: tau", tau, len(robot.actuated))
     acting = _acting(robot, actuated)
-    by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau, forces=forces)
+    wrenches = {
+        frame: vector(f"linearise: forces on {frame!r}", wrench, 6)
+        for frame, wrench in wrenches_of("linearise: forces", forces).items()
+    }
+    by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau, forces=wrenches)
     if friction:
-        by_v = by_v - robot.inverse_mass_matrix(q) @ _damping(robot)
+        by_v = by_v - robot.inverse_mass_matrix(q) @ _damping(robot, v)
     n = robot.nv
     A = np.block([[_drift(robot, v), np.eye(n)], [by_q, by_v]])
     B = np.vstack([np.zeros((n, len(acting))), by_tau[:, acting]])
@@ -93,7 +101,8 @@ def lqr(
     displacements and speeds, R the forces of the ``actuated`` joints; ``dt`` is the period of a
     sampled law.
     """
-    rest = np.zeros(robot.nv)
+    refuse_no_robot("lqr", robot)
+    q, rest = vector("lqr: q", q, robot.nq), np.zeros(robot.nv)
     held = robot.inverse_dynamics(q, rest, rest) if tau is None else tau
     acting = _acting(robot, actuated)
     held = vector("lqr: tau", held, len(robot.actuated))
@@ -148,11 +157,12 @@ def _acting(robot: Dynamics, names: Sequence[str] | None) -> list[int]:
     return [robot.actuated.index(name) for name in chosen]
 
 
-def _damping(robot: Dynamics) -> Array:
-    """The coefficients of viscous friction, as a matrix."""
+def _damping(robot: Dynamics, v: Array) -> Array:
+    """How friction grows with the speeds, (nv, nv): viscous, that of joints that mimic others,
+    too."""
     if not is_tree(robot):
         raise InputError(f"linearise: friction=True is for trees; '{robot.name}' is none.")
-    return np.diag([joint.viscous for joint in robot.model.joints])
+    return np.asarray(robot.kernel("friction", wrt="v")(v))
 
 
 def _drift(robot: Dynamics, v: Array) -> Array:

@@ -15,7 +15,7 @@ from appell.model import configuration
 from appell.model.axes import gravity_field
 from appell.robots.frames_and_momentum import Array, FramesAndMomentum, Numbers, one_of
 
-__all__ = ["AXES", "Array", "Dynamics", "Forces", "Numbers", "one_of"]
+__all__ = ["AXES", "Array", "Dynamics", "Forces", "Numbers", "one_of", "refuse_no_robot"]
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -291,6 +291,14 @@ class Dynamics(FramesAndMomentum, ABC):
         arguments = (*arguments, *forces.values())
         options = (None, axes, None, tuple(forces)) if forces else ()
         result = self._evaluate(quantity, arguments, out, options)
-        if known and (quantity, options) in self._singles:
-            self._singles[known] = self._singles[quantity, options]
+        if known and (single := self._singles.get((quantity, options))):
+            self._singles[known] = single
         return result
+
+
+def refuse_no_robot(what: str, robot: Any) -> None:
+    """Refuse what is no robot, such as a model or None."""
+    if not isinstance(robot, Dynamics):
+        raise InputError(
+            f"{what}: a {type(robot).__name__} is no robot; give one as appell.load gives it."
+        )

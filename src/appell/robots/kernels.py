@@ -13,6 +13,7 @@ from appell.errors import InputError
 from appell.model.configuration import Configurations
 from appell.model.model import FrameName
 from appell.model.parameters import groups, names
+from appell.robots.bounded_cache import BoundedCache
 from appell.robots.recipe import compiled, equation_of, recipe_for, recorded, shapes
 from appell.robots.system import System, formulation_of
 
@@ -30,9 +31,10 @@ class Kernels(Configurations):
 
     def __init__(self, model: Any, system: System) -> None:
         self.model, self.system = model, system
-        self._kernels: dict[Hashable, Kernel] = {}
-        self._requests: dict[Hashable, Kernel] = {}  # the same, by the arguments of kernel()
-        self._singles: dict[Hashable, Callable[..., Any]] = {}
+        self._kernels: dict[Hashable, Kernel] = BoundedCache()
+        # The same by the arguments of kernel(), and their fastest way for one state.
+        self._requests: dict[Hashable, Kernel] = BoundedCache()
+        self._singles: dict[Hashable, Callable[..., Any]] = BoundedCache()
 
     def __reduce__(self) -> Any:
         return type(self), (self.model,)
@@ -105,10 +107,10 @@ class Kernels(Configurations):
             self.system, quantity, formulation, frame, groups(parameters), by, regroup, axes,
             relative_to, on,
         )  # fmt: skip
-        key = recipe, kind
-        if key not in self._kernels:  # two threads may make it twice, from the same code
-            self._kernels[key] = compiled(self.system, recipe, kind)
-        return self._kernels[key]
+        kernel = self._kernels.get((recipe, kind))
+        if kernel is None:  # two threads may make it twice, from the same code
+            kernel = self._kernels[recipe, kind] = compiled(self.system, recipe, kind)
+        return kernel
 
     def equation(
         self,
@@ -142,10 +144,15 @@ class Kernels(Configurations):
         equation = equation_of(self.system, recipe)
 
         def of_scalars(*states: Any) -> Any:
-            if [len(x) for x in states] != [*sizes.values()]:
-                given = ", ".join(str(len(x)) for x in states) or "nothing"
+            counts = [_count(x) for x in states]
+            if counts != [*sizes.values()]:
+                given = ", ".join(map(str, counts)) or "nothing"
                 wanted = ", ".join(f"{name} of {n}" for name, n in sizes.items())
-                raise InputError(f"{quantity} of '{self.name}': expected {wanted}; got {given}.")
+                whole = any(isinstance(x, str) for x in counts)
+                raise InputError(
+                    f"{quantity} of '{self.name}': expected {wanted}; got {given}."
+                    + (" Give sequences of scalars: casadi.vertsplit(x) of symbols." * whole)
+                )
             return equation(*states)
 
         return of_scalars
@@ -202,6 +209,14 @@ class Kernels(Configurations):
             return robot._general(quantity, arguments, None, options)
 
         return self.kernel(quantity, **dict(zip(_OPTIONS, options, strict=False))).single(general)
+
+
+def _count(x: Any) -> int | str:
+    """How many scalars a sequence has; what is none is described."""
+    try:
+        return len(x)
+    except TypeError:
+        return f"one {type(x).__name__}"
 
 
 def _kept(names: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.compile.make import kernel_of
@@ -209,9 +210,10 @@ def shapes(system: System, recipe: Recipe) -> tuple[Shapes, Shapes]:
 
 
 def wrench_names(frames: Sequence[FrameName]) -> list[str]:
-    """What a kernel calls the wrenches on frames."""
-    found: list[str] = []
+    """What a kernel calls the wrenches on frames: each by a name of its own."""
+    labels: list[str] = []
     for name in frames:
         label = "wrench_" + re.sub(r"\W", "_", str(getattr(name, "name", name)))
-        found.append(f"{label}_{len(found)}" if label in found else label)
-    return found
+        numbered = (f"{label}_{k}" for k in count(len(labels)))
+        labels.append(next(x for x in chain([label], numbered) if x not in labels))
+    return labels

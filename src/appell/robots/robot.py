@@ -188,6 +188,11 @@ class Robot(WithContacts):
         Of M a + b = tau the rows of the other joints give their accelerations, and then those of
         the joints given their forces.
         """
+        if not is_tree(self):
+            raise InputError(
+                f"'{self.name}' has loops: hybrid_dynamics is for trees; take forward_dynamics or "
+                "inverse_dynamics, which keep the loops closed."
+            )
         names = (given,) if isinstance(given, str) else tuple(given)
         for name in names:
             if name not in self.joint_names:

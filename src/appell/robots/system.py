@@ -26,7 +26,7 @@ from appell.model.regroup import regrouped
 
 Array = npt.NDArray[np.floating[Any]]
 
-OF_TREES: Mapping[str, Quantity] = ChainMap(QUANTITIES, OF_CONTACTS)
+OF_TREES: Mapping[str, Quantity] = ChainMap(OF_CONTACTS, QUANTITIES)
 
 
 class System(Protocol):

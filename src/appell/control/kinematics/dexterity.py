@@ -11,7 +11,7 @@ import numpy as np
 from appell.control.kinematics.tasks import chosen_components
 from appell.errors import InputError
 from appell.model.model import FrameName
-from appell.robots.dynamics import Dynamics
+from appell.robots.dynamics import Dynamics, refuse_no_robot
 from appell.robots.robot import Array, Numbers
 
 _SEQUENCES = {
@@ -30,17 +30,18 @@ def manipulability(
     (..., nq): zero at a singularity, and of a robot with fewer speeds than components.
 
     A ``mask`` of six 0 and 1 chooses components in the base's axes, linear first: the measure then
-    has one unit, m^3 of ``(1, 1, 1, 0, 0, 0)``.
+    has one unit, m^3 of ``(1, 1, 1, 0, 0, 0)``. It is NaN where q is.
 
         manipulability(robot, q, "hand", mask=(1, 1, 1, 0, 0, 0))
     """
+    refuse_no_robot("manipulability", robot)
     rows = chosen_components("manipulability", mask, 6)
     J = np.asarray(robot.jacobian(q, frame))
     J = J if rows is None else J[..., rows, :]
     m, n = J.shape[-2:]
-    if n < m:
-        return np.zeros(J.shape[:-2])[()]
-    return np.asarray(np.linalg.svd(J, compute_uv=False).prod(axis=-1))[()]
+    known: Any = np.isfinite(J).all(axis=(-1, -2))
+    values = np.linalg.svd(np.where(known[..., None, None], J, 0.0), compute_uv=False)
+    return np.where(known, values.prod(axis=-1) if m <= n else 0.0, np.nan)[()]
 
 
 def analytical_jacobian(
@@ -51,12 +52,13 @@ def analytical_jacobian(
 
     ``angles`` is a sequence of axes as SciPy's Rotation has it: "xyz", about fixed axes, are roll,
     pitch and yaw as in URDF; "ZYZ" and "ZYX", about the turning ones, Euler's. Refused where the
-    first and the third axis coincide, as these rates then have no limit.
+    first and the third axis coincide, as these rates then have no limit; NaN where q is.
 
         analytical_jacobian(robot, q, "hand", angles="ZYX")
     """
     from scipy.spatial.transform import Rotation
 
+    refuse_no_robot("analytical_jacobian", robot)
     if angles not in _SEQUENCES:
         raise InputError(
             f"analytical_jacobian: angles = {angles!r}; expected a sequence as 'xyz' (roll, pitch "
@@ -64,6 +66,8 @@ def analytical_jacobian(
         )
     J = np.array(robot.jacobian(q, frame))
     R = np.asarray(robot.forward_kinematics(q, frame))[..., :3, :3]
+    known: Any = np.isfinite(J).all(axis=(-1, -2)) & np.isfinite(R).all(axis=(-1, -2))
+    R = np.where(known[..., None, None], R, np.eye(3))
     # About fixed axes in one order is about turning axes in the opposite one.
     fixed = angles.islower()
     turning: Any = angles[::-1].upper() if fixed else angles
@@ -75,6 +79,7 @@ def analytical_jacobian(
     E = np.stack(
         [np.broadcast_to(first, (len(x), 3)), one.apply(second), (one * two).apply(third)], axis=-1
     )
+    E[~known.ravel()] = np.eye(3)
     sine = np.abs(np.linalg.det(E))
     if sine.size and not sine.min() > _LOCKED:
         raise InputError(
@@ -84,4 +89,4 @@ def analytical_jacobian(
         )
     E = (E[..., ::-1] if fixed else E).reshape(*R.shape[:-2], 3, 3)
     J[..., 3:, :] = np.linalg.solve(E, J[..., 3:, :])
-    return J
+    return np.where(known[..., None, None], J, np.nan)

@@ -20,7 +20,7 @@ from appell.control.kinematics.unreachable import (
 from appell.errors import InputError
 from appell.given import one_of
 from appell.model.model import FrameName
-from appell.robots.dynamics import Dynamics
+from appell.robots.dynamics import Dynamics, refuse_no_robot
 from appell.robots.robot import Array, Numbers, Robot, is_tree
 
 _REACH = 1e-14  # of the square of the arm's size: squares of lengths by rounding
@@ -60,11 +60,7 @@ def inverse_kinematics(
     UnreachableError, which says how far; near a singularity a SingularWarning is given, unless
     all branches are asked for.
     """
-    if not isinstance(robot, Dynamics):
-        raise InputError(
-            f"inverse_kinematics: a {type(robot).__name__} is no robot; give one as appell.load "
-            "gives it."
-        )
+    refuse_no_robot("inverse_kinematics", robot)
     asked = read(robot, pose, start, frame, limits)
     alone = asked.alone
     _check_options(branch, method, tolerance, restarts)

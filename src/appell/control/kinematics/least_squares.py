@@ -35,6 +35,12 @@ class NearestPositions(NamedTuple):
     def within(self, tolerance: float) -> npt.NDArray[np.bool_]:
         return (self.distance <= tolerance) & (self.angle <= tolerance)
 
+    @property
+    def missing(self) -> Array:
+        """How much is missing in all, (N,): infinitely much where an error has no value."""
+        total = np.hypot(self.distance, self.angle)
+        return np.where(np.isnan(total), np.inf, total)
+
 
 def solve(
     goal: Goal,
@@ -57,14 +63,12 @@ def solve(
         fixed = unmoved(goal)
         fresh[:, fixed] = start[left][:, fixed]
         other = descend(goal.of(left), fresh, limits)
-        better = np.hypot(other.distance, other.angle) < np.hypot(
-            best.distance[left], best.angle[left]
-        )
+        better = other.missing < best.missing[left]
         for mine, new in zip(best, other, strict=True):
             mine[left[better]] = new[better]
     (left,) = np.nonzero(~best.within(tolerance))
     if len(left):  # how far they are from their goals is to be known well
-        one = left[[int(np.argmax(np.hypot(best.distance[left], best.angle[left])))]]
+        one = left[[int(np.argmax(best.missing[left]))]]
         for mine, new in zip(best, descend(goal.of(one), best.q[one], limits, True), strict=True):
             mine[one] = new
     return best

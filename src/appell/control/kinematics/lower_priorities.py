@@ -18,6 +18,7 @@ from appell.robots.robot import Array
 
 _STEPS = 300
 _RADIUS, _LEAST = 0.5, 1e-9  # rad or m: the longest step, and one that is none
+_BESIDE = 1e-3  # rad or m
 _GAIN = 1e-12  # of a squared error: nothing is left to gain
 
 
@@ -40,6 +41,13 @@ def _improved(
     e, J = whole.both(q)
     held = goal._replace(rows=start, offset=e[:, :start])
     held.offset[:, : goal.rows] = 0.0  # type: ignore[index]  # the first are reached
+    if not np.isfinite(e).all():  # as that of a gaze at a point straight behind: begin beside it
+        aside = np.random.default_rng(0).uniform(-_BESIDE, _BESIDE, J[:, 0].shape)
+        beside = descend(held, np.clip(goal.moved(q, aside), *limits), limits)
+        error, slope = whole.both(beside.q)
+        if not beside.within(tolerance)[0] or not np.isfinite(error).all():
+            return q
+        q, e, J = beside.q, error, slope
     radius = _RADIUS
     for _ in range(_STEPS):
         if radius < _LEAST:

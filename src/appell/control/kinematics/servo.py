@@ -13,10 +13,10 @@ from appell.control.kinematics.goal import tasks_of
 from appell.control.kinematics.task_stack import TaskStack, task_stack
 from appell.control.kinematics.tasks import Task
 from appell.errors import InputError, quoted
+from appell.given import is_number, number
 from appell.given import limits as speed_limits
-from appell.given import number
 from appell.robots.closed.closed_robot import ClosedRobot
-from appell.robots.dynamics import Dynamics
+from appell.robots.dynamics import Dynamics, refuse_no_robot
 from appell.robots.robot import Array, Numbers
 
 
@@ -46,6 +46,9 @@ def servo(
             v = appell.control.servo(robot, q, FrameTask("hand", pose), dt=0.01)
             q = robot.integrate(q, v * 0.01)
     """
+    refuse_no_robot("servo", robot)
+    if not is_number(damping) or not 0 <= damping < np.inf:
+        raise InputError(f"servo: damping = {quoted(damping)}; expected a number, zero or more.")
     several = (tasks,) if isinstance(tasks, Task) else tasks_of(tasks)
     stack = task_stack(robot, several)
     period = number("servo: dt", dt)

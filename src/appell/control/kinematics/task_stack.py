@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,9 +15,10 @@ import numpy.typing as npt
 from appell.compile.make import kernel_of
 from appell.control.kinematics.task_equations import KINDS, Part, equation, on_a_line, size
 from appell.control.kinematics.tasks import Task, TaskKey
-from appell.errors import InputError
+from appell.errors import InputError, quoted
 from appell.model.limits import limits
-from appell.model.model import BASE, Model
+from appell.model.model import BASE, Model, Placed
+from appell.robots.bounded_cache import BoundedCache
 from appell.robots.closed.assemble import Assembly
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Dynamics
@@ -27,7 +28,6 @@ from appell.robots.system import System, Tree
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
 
-_MOST = 256  # stacks of a robot that are kept: weights may change from step to step
 _ANGULAR = {
     "pose": (False,) * 3 + (True,) * 3,
     "twist": (False,) * 3 + (True,) * 3,
@@ -109,11 +109,14 @@ class TaskStack:
         return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])) for x in parts], axis=-1)
 
 
+Compiled: TypeAlias = "tuple[Kernel, Callable[..., tuple[Array, Array]]]"
+
+
 class KnownTasks(NamedTuple):
     """What was made for a robot before."""
 
-    stacks: dict[tuple[TaskKey, ...], TaskStack]
-    kernels: dict[Part, tuple[Kernel, Callable[..., tuple[Array, Array]]]]
+    stacks: dict[tuple[TaskKey, ...], TaskStack]  # weights may change from step to step
+    kernels: dict[Part, Compiled]  # one for each place, of which there may be ever new ones
 
 
 _KNOWN: WeakKeyDictionary[Dynamics, KnownTasks] = WeakKeyDictionary()
@@ -123,14 +126,25 @@ def task_stack(robot: Dynamics, tasks: Sequence[Task]) -> TaskStack:
     """The stack of a robot's tasks; what is the same but for targets is made once."""
     known = _KNOWN.get(robot)
     if known is None:
-        known = _KNOWN.setdefault(robot, KnownTasks({}, {}))
+        known = _KNOWN.setdefault(robot, KnownTasks(BoundedCache(), BoundedCache()))
     keys = tuple([task.key for task in tasks])
-    stack = known.stacks.get(keys)
+    try:
+        stack = known.stacks.get(keys)
+    except TypeError:
+        raise _no_frame(robot, keys) from None
     if stack is None:
-        if len(known.stacks) >= _MOST:
-            known.stacks.clear()
         stack = known.stacks[keys] = _made(robot, known, keys)
     return stack
+
+
+def _no_frame(robot: Dynamics, keys: tuple[TaskKey, ...]) -> InputError:
+    """What is said of a frame that is neither a name nor a place, such as a list of names."""
+    names = [x for key in keys for x in (key.part.frame, key.part.relative_to)]
+    wrong = next((x for x in names if not isinstance(x, str | Placed | None)), names)
+    return InputError(
+        f"a task of '{robot.name}' names the frame {quoted(wrong)}; expected a link's name or "
+        "appell.Frame(link, pose), one per task."
+    )
 
 
 def _made(robot: Dynamics, known: KnownTasks, keys: tuple[TaskKey, ...]) -> TaskStack:
@@ -142,11 +156,7 @@ def _made(robot: Dynamics, known: KnownTasks, keys: tuple[TaskKey, ...]) -> Task
         if not moves.any():
             name = getattr(system.frame(key.part.frame), "name", key.part.frame)
             raise InputError(f"frame '{name}' stands still; name one that joints move.")
-    for key in keys:
-        if key.part not in known.kernels:
-            kernel = _kernel(system, key.part)
-            known.kernels[key.part] = kernel, kernel.single()
-    kernels, singles = zip(*(known.kernels[key.part] for key in keys), strict=True)
+    kernels, singles = zip(*(_compiled(system, known, key.part) for key in keys), strict=True)
     counts = [size(system, KINDS[key.part.kind].target) for key in keys]
     widths = tuple(slice(sum(counts[:i]), sum(counts[: i + 1])) for i in range(len(counts)))
     sizes = tuple(size(system, KINDS[key.part.kind].rows) for key in keys)
@@ -159,6 +169,11 @@ def _made(robot: Dynamics, known: KnownTasks, keys: tuple[TaskKey, ...]) -> Task
         gain = 0.0 if key.velocity_only else key.gain
         rows += [(key.priority, i, first + k, weight[k], gain, angular[k]) for k in chosen]
         first += n
+    if not rows:
+        raise InputError(
+            f"PostureTask: no coordinate of '{system.name}' is a number on a line, so it asks for "
+            "nothing; give a FrameTask."
+        )
     rows.sort(key=lambda row: row[0])
     priority, task, order, weights, gains, angles = map(np.array, zip(*rows, strict=True))
     ends = tuple(int(k) for k in np.searchsorted(priority, np.unique(priority), side="right"))
@@ -171,6 +186,15 @@ def _made(robot: Dynamics, known: KnownTasks, keys: tuple[TaskKey, ...]) -> Task
         weights, gains, angles, task, ends, sizes, np.array(system.coordinates), anywhere,
         low, high, speed,
     )  # fmt: skip
+
+
+def _compiled(system: System, known: KnownTasks, part: Part) -> Compiled:
+    """A task's kernel, of many states and of one."""
+    found = known.kernels.get(part)
+    if found is None:
+        kernel = _kernel(system, part)
+        found = known.kernels[part] = kernel, kernel.single()
+    return found
 
 
 def _kernel(system: System, part: Part) -> Kernel:

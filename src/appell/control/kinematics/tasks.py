@@ -9,7 +9,7 @@ near as it can to the others. :func:`~appell.control.servo` moves towards the ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -169,11 +169,15 @@ class PostureTask(Task):
     def __post_init__(self) -> None:
         if self.q is None and self.velocity is None:
             raise InputError("PostureTask: give q or a velocity.")
-        if isinstance(self.joints, str):
-            raise InputError(f"PostureTask: joints = {self.joints!r}; expected names in a list.")
+        joints: Any = self.joints
+        several = isinstance(joints, Iterable) and not isinstance(joints, str)
+        chosen = tuple(joints) if several else ()
+        if joints is not None and not (chosen and all(isinstance(x, str) for x in chosen)):
+            raise InputError(
+                f"PostureTask: joints = {quoted(joints)}; expected one or more names in a list."
+            )
         target = None if self.q is None else batch("PostureTask: q", self.q)
-        chosen = None if self.joints is None else tuple(self.joints)
-        self._settle(Part("posture"), target, self.velocity, chosen)
+        self._settle(Part("posture"), target, self.velocity, chosen or None)
 
 
 def numbers(what: str, x: Any, n: int | None = None) -> Array:

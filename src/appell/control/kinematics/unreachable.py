@@ -51,7 +51,7 @@ def refuse(
         one, start = goal.of(out[:1]), asked.start[out[:1]]
         found = solve(one, start, asked.limits, 0.0, 10, np.random.default_rng(0))
     else:
-        worst = k = int(out[np.argmax(np.hypot(found.distance[out], found.angle[out]))])
+        worst = k = int(out[np.argmax(found.missing[out])])
     q, distance, angle = found.q[k], float(found.distance[k]), float(found.angle[k])
     one = goal.of(np.array([worst]))
     if goal.stack.loops is not None:  # what came nearest may have opened them
@@ -74,6 +74,12 @@ def _told(
     asked: TaskRequest, worst: int, one: Goal, q: Array, distance: float, angle: float
 ) -> str:
     """What is not reached, and by how much."""
+    if not np.isfinite(distance + angle):
+        return (
+            f"{asked.name(worst)}: what is missing has no value at any positions that were tried, "
+            "as with a quaternion of zeros, or a gaze at a point straight behind the frame or at "
+            "its origin. Allow more restarts"
+        )
     if asked.alone:
         turned = f" and {_shown(angle)} rad" if asked.alone.part.kind == "pose" else ""
         x, y, z = wanted = one.target[0, [3, 7, 11] if turned else [0, 1, 2]]
@@ -108,7 +114,7 @@ def _label(task: Task) -> str:
 
 def _shown(x: float) -> str:
     """A number without what is only rounding."""
-    return f"{x if abs(x) > 1e-6 else 0:.4g}"
+    return f"{0 if abs(x) <= 1e-6 else x:.4g}"
 
 
 def refuse_branch(asked: TaskRequest, branch: str, reached: npt.NDArray[np.bool_]) -> None:
