@@ -51,6 +51,7 @@ CHOSEN = (
     "tests/robots/closed/test_elimination.py",
     "tests/robots/test_contact_dynamics.py",
     "tests/robots/test_contact_forces.py",
+    "tests/robots/test_friction_cones.py",
     "tests/simulation/test_physics.py",
     "tests/simulation/test_impacts.py",
     "tests/simulation/test_certainty.py",

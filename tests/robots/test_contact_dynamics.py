@@ -1,49 +1,27 @@
-"""Contacts as inputs: laws of physics, contacts that repeat each other, cones of friction."""
+"""Contacts as inputs: laws of physics, contacts that repeat each other, calls."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from batches import AsWritten
-from scipy.optimize import minimize
+from four_legs import CLOSE, FEET, close, solo, standing
 from scipy.spatial.transform import Rotation
 
 import appell
 from appell.model.build import assemble
 from appell.model.hinges import CompoundJoint, Mimic
 from appell.model.library.random import random_description, random_inertia
+from appell.robots.bounded_cache import BoundedCache
 from appell.robots.contact_frames import rotation_vector, turning_rates
-
-CLOSE = 1e-9  # relative: rounding, and the condition of M, up to 1e5
-FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
-
-
-@cache
-def solo():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return AsWritten(appell.load("solo12", base="free", physical=False).model)
-
-
-def standing(robot):
-    """Solo12 on four bent legs, its feet at one height."""
-    q = robot.neutral()
-    q[7:] = np.tile([0.0, 0.7, -1.4], 4)
-    return q
 
 
 def state(robot, n=4):
     draw = np.random.default_rng(3)
     return robot.random(draw, n), *draw.normal(size=(2, n, robot.nv))
-
-
-def close(found, expected, bound=CLOSE):
-    size = max(1.0, np.abs(expected).max(initial=0.0))
-    assert np.abs(found - expected).max(initial=0.0) < bound * size
 
 
 def wrenches(result, contacts):
@@ -202,6 +180,19 @@ def test_damping_lets_contacts_give_way():
         close(robot.acceleration(q, v, found.acceleration, x)[:, :3], -0.01 * f, 1e-8)
 
 
+@pytest.mark.parametrize("damping", [1.0, 1e-3, 1e-7, 1e-12])
+def test_contacts_that_contradict_each_other_give_way_by_the_damping(damping):
+    """Two points on one moving link cannot both be at rest, and more of them still less."""
+    robot = solo()
+    q, v, tau = state(robot)
+    corners = [appell.Frame("base_link", (x, y, 0.1)) for x in (0.1, -0.1) for y in (0.1, -0.1)]
+    found = robot.contact_dynamics(q, v, tau, contacts=corners, damping=damping)
+    for x, f in zip(corners, found.forces, strict=True):
+        a = robot.acceleration(q, v, found.acceleration, x)[:, :3]
+        # What forces of 1 / damping add up to is rounded.
+        assert np.abs(a + damping * f).max() < 1e-7 * max(1.0, np.abs(a).max())
+
+
 # Footholds
 
 
@@ -299,118 +290,6 @@ def test_derivatives_are_those_of_differences(case):
         assert np.abs(np.concatenate(df) - both[n:]).max() < 1e-6 * size, which
 
 
-# Friction
-
-
-def test_a_standing_robot_carries_its_weight_within_cones():
-    robot = solo()
-    q = standing(robot)
-    still = np.zeros(robot.nv)
-    found = robot.contact_inverse_dynamics(q, still, still, contacts=FEET, mu=0.5)
-    assert np.abs(found.residual).max() < 1e-9
-    close(sum(found.forces), np.array([0, 0, 9.81 * robot.mass()]), 1e-9)
-    for f in found.forces:
-        assert np.hypot(f[0], f[1]) <= 0.5 * f[2]
-    assert np.array_equal(found.tau[:6], np.zeros(6))
-    a = robot.contact_dynamics(q, still, found.tau, contacts=FEET).acceleration
-    assert np.abs(a).max() < 1e-8
-
-
-@pytest.mark.parametrize("mu", [0.15, 0.3])
-def test_forces_are_the_smallest_within_their_cones(mu):
-    """A sideways push of the base that some feet cannot give alone."""
-    robot = solo()
-    q = np.stack([standing(robot)] * 3)
-    a = np.zeros((3, robot.nv))
-    a[:, 0], a[1, 5], a[2, 4] = 0.8 * 9.81 * mu, 3.0, 2.0
-    v = np.zeros_like(a)
-    found = robot.contact_inverse_dynamics(q, v, a, contacts=FEET, mu=mu)
-    f = np.stack(found.forces, axis=1)
-    across = np.hypot(f[..., 0], f[..., 1])
-    assert (across <= mu * f[..., 2] * (1 + 1e-9)).all()
-    assert np.abs(found.residual).max() < 1e-6
-    assert (across >= mu * f[..., 2] * (1 - 1e-4)).any()  # some feet are at their bounds
-    # Another solver: SciPy's, of the same problem.
-    needed = robot.inverse_dynamics(q, v, a)
-    J = np.concatenate([robot.jacobian(q, x)[:, :3] for x in FEET], axis=1)
-    for k in range(3):
-        A, b = J[k].T[:6], needed[k, :6]
-        best = minimize(
-            lambda x: x @ x / 2,
-            f[k].ravel(),
-            jac=lambda x: x,
-            method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 500},
-            constraints=[
-                {"type": "eq", "fun": lambda x, A=A, b=b: A @ x - b, "jac": lambda x, A=A: A},
-                {
-                    "type": "ineq",
-                    "fun": lambda x: mu * x[2::3] - np.sqrt(x[::3] ** 2 + x[1::3] ** 2 + 1e-18),
-                },
-            ],
-        )
-        assert best.x @ best.x >= (1 - 1e-6) * (f[k].ravel() @ f[k].ravel())
-
-
-def test_what_no_forces_within_the_cones_can_do_is_told():
-    robot = solo()
-    q, still = standing(robot), np.zeros(robot.nv)
-    a = still.copy()
-    a[0] = 2 * 9.81  # faster than friction of 0.5 can push
-    found = robot.contact_inverse_dynamics(q, still, a, contacts=FEET, mu=0.5)
-    assert np.abs(found.residual).max() > 1.0
-    # It misses least: no step within the cones makes the residual smaller.
-    J = np.concatenate([robot.jacobian(q, x)[:3] for x in FEET])
-    A, f = J.T[:6], np.concatenate(found.forces)
-    assert np.linalg.norm(found.residual) < np.linalg.norm(robot.inverse_dynamics(q, still, a)[:6])
-    draw = np.random.default_rng(0)
-    for _ in range(200):
-        g = (f + draw.normal(size=12)).reshape(4, 3)
-        inside = (np.hypot(g[:, 0], g[:, 1]) <= 0.5 * g[:, 2]).all()
-        if inside:
-            missed = found.residual - A @ (g.ravel() - f)
-            assert np.linalg.norm(missed) >= np.linalg.norm(found.residual) * (1 - 1e-9)
-    # A robot in the air has no force at all.
-    found = robot.contact_inverse_dynamics(q, still, still, contacts=[], mu=0.5)
-    close(found.residual, robot.gravity(q)[:6])
-
-
-def test_a_grip_may_pull_while_feet_only_push():
-    robot = solo()
-    q, still = standing(robot), np.zeros(robot.nv)
-    feet = [appell.Contact(x, mu=0.3) for x in FEET[:1]]
-    grip = appell.Contact("base_link", "fixed")
-    found = robot.contact_inverse_dynamics(q, still, still, contacts=[*feet, grip])
-    assert np.abs(found.residual).max() < 1e-8
-    f = found.forces[0]
-    assert np.hypot(f[0], f[1]) <= 0.3 * f[2] * (1 + 1e-9)
-    with pytest.raises(appell.InputError, match="a fixed contact has no cone"):
-        robot.contact_inverse_dynamics(q, still, still, contacts=[*feet, grip], mu=0.3)
-
-
-def test_passive_joints_are_the_bases_or_those_that_are_named():
-    robot = solo()
-    q, still = standing(robot), np.zeros(robot.nv)
-    knee = robot.joint_names[-1]
-    found = robot.contact_inverse_dynamics(
-        q, still, still, contacts=FEET, passive=[*robot.joint_names[:6], knee]
-    )
-    assert found.residual.shape == (7,)
-    assert found.tau[-1] == 0
-    assert np.abs(found.residual).max() < 1e-9
-    with pytest.raises(appell.InputError, match="passive names joint 'wing'"):
-        robot.contact_inverse_dynamics(q, still, still, contacts=FEET, passive=["wing"])
-
-
-def test_on_a_fixed_base_contacts_need_not_press():
-    robot = AsWritten(appell.load("two_link").model)
-    ones = np.ones(2)
-    found = robot.contact_inverse_dynamics(ones, ones, ones, contacts=[robot.link_names[-1]])
-    assert np.array_equal(found.forces[0], np.zeros(3))
-    assert found.residual.shape == (0,)
-    close(found.tau, robot.inverse_dynamics(ones, ones, ones))
-
-
 # Calls
 
 
@@ -500,6 +379,45 @@ def test_a_nan_spoils_its_own_state_only():
         x[2, 1] = kept
 
 
+def test_a_nan_spoils_derivatives_and_footholds_of_its_own_state_only():
+    robot = solo()
+    draw = np.random.default_rng(0)
+    q, v, tau = state(robot, 3)
+    fixed = appell.Contact("base_link", "fixed", foothold=np.eye(4))
+    options = {"contacts": [fixed], "kp": 3.0}
+    expected = robot.contact_dynamics(q, v, tau, **options).acceleration
+    tree_q, tree_v, tree_tau = state(tree(), 3)
+    repeats = {"contacts": [appell.Frame("base", x) for x in draw.normal(size=(3, 3))]}
+    slopes = tree().contact_dynamics_derivatives(tree_q, tree_v, tree_tau, **repeats)
+    for bad in (np.nan, 0.0):  # a quaternion of zero has no rotation
+        spoilt, tree_spoilt = q.copy(), tree_q.copy()
+        spoilt[1, 3:7] = tree_spoilt[1, 3:7] = bad
+        with np.errstate(all="ignore"):
+            found = robot.contact_dynamics(spoilt, v, tau, **options).acceleration
+            more = tree().contact_dynamics_derivatives(tree_spoilt, tree_v, tree_tau, **repeats)
+        assert np.isnan(found[1]).any()
+        close(found[::2], expected[::2])
+        for x, y in zip(more[:3], slopes[:3], strict=True):
+            close(x[::2], y[::2])
+
+
+def test_a_robot_keeps_so_many_kernels_and_places(monkeypatch):
+    monkeypatch.setattr(BoundedCache, "most", 3)
+    robot = AsWritten(tree().model)
+    for x in range(10):
+        robot.contact_impulse(
+            robot.neutral(), np.ones(robot.nv), contacts=[appell.Frame("base", (x, 0, 0))]
+        )
+    assert len(robot._places) <= 3
+    assert isinstance(robot._sets, BoundedCache)
+
+
+def test_normals_of_any_length_are_directions():
+    for size in (1e-300, 1e-160, 1.0, 1e200, 1e308):
+        normal = appell.Contact("a", normal=(size, 0, size)).normal
+        close(normal, np.array([1, 0, 1]) / np.sqrt(2), 1e-15)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -522,6 +440,16 @@ def test_a_nan_spoils_its_own_state_only():
         ),
         (lambda r, q, v: appell.Contact("a", "sliding"), "expected one of point, fixed"),
         (
+            lambda r, q, v: r.contact_dynamics(
+                np.stack([q] * 3),
+                v,
+                v,
+                contacts=[appell.Contact(FEET[0], foothold=np.zeros((4, 3)))],
+                kp=1.0,
+            ),
+            r"foothold of FL_FOOT has leading axes \(4,\), and the states \(3,\)",
+        ),
+        (
             lambda r, q, v: appell.Contact("a", foothold=(1, 2)),
             r"expected a position \(\.\.\., 3\)",
         ),
@@ -533,6 +461,23 @@ def test_what_cannot_be_is_refused(call, message):
     robot = solo()
     with pytest.raises(appell.AppellError, match=message):
         call(robot, standing(robot), np.zeros(robot.nv))
+
+
+@pytest.mark.parametrize("contacts", [["base"], []])
+def test_what_does_not_fit_is_told_in_the_methods_name(contacts):
+    """Compiled: kernels refuse shapes."""
+    robot = tree()
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    for method in ("contact_dynamics", "contact_dynamics_derivatives"):
+        call = getattr(robot, method)
+        with pytest.raises(appell.InputError, match=f"^{method}: tau has shape.*zeros for the 6"):
+            call(q, v, v[6:], contacts=contacts)
+        with pytest.raises(appell.InputError, match=f"^{method}: v has shape"):
+            call(q, v[1:], v, contacts=contacts)
+    with pytest.raises(appell.InputError, match=r"^contact_impulse: v has shape"):
+        robot.contact_impulse(q, v[:-1], contacts=contacts)
+    with pytest.raises(appell.InputError, match="v has shape"):
+        robot.contact_inverse_dynamics(q, v[:-1], v, contacts=contacts)
 
 
 def test_closed_robots_are_refused():

@@ -6,7 +6,8 @@ import cvxpy
 import numpy as np
 import pytest
 
-from appell.robots.contact_forces import Cones, holding, within
+from appell.robots.contact_cones import Cones, within
+from appell.robots.contact_forces import holding
 
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 

@@ -10,11 +10,13 @@ import numpy as np
 from appell.errors import InputError
 from appell.given import is_number
 from appell.model.place import Place
-from appell.robots.contact_forces import Cones, repeated, within
+from appell.robots.contact_cones import Cones, within
+from appell.robots.contact_forces import repeated
 from appell.robots.contact_frames import ROWS, Contact, check_friction, listed
 from appell.robots.contact_rows import Touching, TouchingDynamics, joined
 from appell.robots.dynamics import Array, Forces, Numbers, one_of
 from appell.robots.kernels import kind_of
+from appell.robots.named_joints import speeds_named
 from appell.robots.system import Tree
 
 Contacts = Sequence[str | Place | Contact]
@@ -91,7 +93,7 @@ class WithContacts(TouchingDynamics):
         """
         given, back = _in_float64(q, one_of("v", v, qd), tau)
         found = self._listed("contact_dynamics", contacts, kp=kp, kd=kd, damping=damping)
-        Kx = self._forced("free_motion", given, None, forces, axes)
+        Kx = self._free("contact_dynamics", given, forces, axes)
         if found and not (kp or kd):
             held = self._at_once(found, given[0], given[1], Kx, damping)
             if held is not None:
@@ -119,8 +121,8 @@ class WithContacts(TouchingDynamics):
         (q, v, tau), back = _in_float64(q, one_of("v", v, qd), tau)
         method = "contact_dynamics_derivatives"
         found = self._listed(method, contacts, kp=kp, kd=kd, damping=damping)
+        Kx = self._free(method, (q, v, tau), forces, axes)
         touching = self._touching(method, found, q, v, kp, kd)
-        Kx = self._forced("free_motion", (q, v, tau), None, forces, axes)
         K = Kx[..., :-1]
         a, f = self._held(touching, Kx[..., -1:], K, damping)
         # M da - J^T df = -d(M a + C v + g - J^T f), J da = -d(J a + dJ v), at fixed a and f.
@@ -159,8 +161,8 @@ class WithContacts(TouchingDynamics):
             raise InputError(f"restitution = {restitution!r}; expected a number from 0 to 1.")
         still = np.zeros(self.nv)
         found = self._listed("contact_impulse", contacts, damping=damping)
+        K = self._free("contact_impulse", (*given, still))[..., :-1]
         touching = self._touching("contact_impulse", found, *given)
-        K = self._evaluate("free_motion", (given[0], still, still), None)[..., :-1]
         before = np.asarray(given[1], dtype=float)
         x = np.linalg.solve(K, before[..., None])
         _, p = self._held(touching, x, K, damping, np.zeros_like(touching.drift))
@@ -185,7 +187,8 @@ class WithContacts(TouchingDynamics):
     ) -> ContactTorques:
         """Joint forces and contact forces that give accelerations a, where some joints have no
         motor: M a + C v + g = tau + J^T f with tau = 0 at the joints that ``passive`` names;
-        without it, at a free or planar base and at free joints.
+        without it, at a free or planar base and at free joints. (A joint with several speeds may be
+        named as a whole.)
 
         Of all such forces f the smallest are taken. With ``mu``, or where a contact has its own,
         forces of points stay within cones of friction: the part across the contact's normal is at
@@ -195,8 +198,8 @@ class WithContacts(TouchingDynamics):
         """
         given, back = _in_float64(q, one_of("v", v, qd), one_of("a", a, qdd))
         found = self._listed("contact_inverse_dynamics", contacts)
-        touching = self._touching("contact_inverse_dynamics", found, given[0], given[1])
         needed = self._forced("inverse_dynamics", given, None, forces, axes)
+        touching = self._touching("contact_inverse_dynamics", found, given[0], given[1])
         idle = self._passive(passive)
         Jt = touching.J.swapaxes(-1, -2)
         f = within(Jt[..., idle, :], needed[..., idle], self._cones(touching, mu))
@@ -207,6 +210,20 @@ class WithContacts(TouchingDynamics):
         return ContactTorques(back(tau), tuple(back(y[..., 0]) for y in parts), back(residual))
 
     # Their arguments
+
+    def _free(
+        self, method: str, arguments: tuple[Any, ...], forces: Forces = None, axes: str = "base"
+    ) -> Array:
+        """K and x of the robot alone; what is refused is told in the method's name."""
+        try:
+            return self._forced("free_motion", arguments, None, forces, axes)
+        except InputError as problem:
+            idle, hint = len(self.model.passive), ""
+            if idle and np.shape(arguments[-1])[-1:] == (self.nv - idle,):
+                hint = f" tau has a number for every speed: give zeros for the {idle} of the base"
+                hint += f" too, as np.concatenate([np.zeros({idle}), tau])."
+            told = str(problem).replace("free_motion", method, 1)
+            raise InputError(told + hint) from None
 
     def _listed(self, method: str, contacts: Any, **numbers: Any) -> tuple[Contact, ...]:
         """The contacts of a call, checked with its other numbers."""
@@ -224,15 +241,7 @@ class WithContacts(TouchingDynamics):
         """Which joints have no motor."""
         if names is None:
             return list(self.model.passive)
-        known = {name: k for k, name in enumerate(self.joint_names)}
-        given = [names] if isinstance(names, str) else list(names)
-        for name in given:
-            if name not in known:
-                raise InputError(
-                    f"'{self.name}': passive names joint {name!r}; its joints are "
-                    f"{', '.join(known)}."
-                )
-        return sorted({known[name] for name in given})
+        return speeds_named(f"'{self.name}': passive", self.joint_names, names)
 
     def _cones(self, touching: Touching, mu: float | None) -> Cones:
         """Of each contact, or of the force and then of the moment of a fixed one."""

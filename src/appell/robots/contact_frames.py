@@ -52,10 +52,11 @@ class Contact:
         if self.mu is not None:
             check_friction(f"{what}: mu", self.mu)
         normal = vector(f"{what}: normal", self.normal, 3)
-        length = np.linalg.norm(normal)
-        if length == 0:
+        size = np.abs(normal).max()
+        if size == 0:
             raise InputError(f"{what}: normal is zero; expected a direction, as (0, 0, 1).")
-        object.__setattr__(self, "normal", normal / length)
+        normal = normal / size  # whose square is neither too large nor too small for a float
+        object.__setattr__(self, "normal", normal / np.linalg.norm(normal))
         if self.foothold is not None:
             object.__setattr__(self, "foothold", self._checked_foothold(what))
 
@@ -141,10 +142,15 @@ def listed(contacts: Any) -> tuple[Contact, ...]:
 
 
 def rotation_vector(R: Array) -> Array:
-    """The rotations (..., 3, 3) as axes times angles, up to half a turn."""
+    """The rotations (..., 3, 3) as axes times angles, up to half a turn; NaN where R has it."""
     from scipy.spatial.transform import Rotation
 
-    return Rotation.from_matrix(R.reshape(-1, 3, 3)).as_rotvec().reshape(R.shape[:-1])
+    flat = R.reshape(-1, 3, 3)
+    r = np.full((len(flat), 3), np.nan)
+    finite = np.isfinite(flat).all(axis=(1, 2))
+    if finite.any():
+        r[finite] = Rotation.from_matrix(flat[finite]).as_rotvec()
+    return r.reshape(R.shape[:-1])
 
 
 def turning_rates(r: Array) -> Array:

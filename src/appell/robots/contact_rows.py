@@ -9,7 +9,8 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.model.place import Place
-from appell.robots.contact_forces import INDEPENDENT, holding
+from appell.robots.bounded_cache import BoundedCache
+from appell.robots.contact_forces import INDEPENDENT, RANK, finite_or_zero, holding
 from appell.robots.contact_frames import (
     ROWS,
     Contact,
@@ -23,7 +24,6 @@ from appell.robots.contact_frames import (
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.system import System
 
-_KEPT = 1000  # places on links that a robot remembers
 _AT_ONCE = 24  # rows of forces that one kernel solves for; its code grows with their cube
 
 
@@ -48,14 +48,12 @@ class TouchingDynamics(Dynamics):
 
     def __init__(self, model: Any, system: System) -> None:
         super().__init__(model, system)
-        self._places: dict[str | Place, ContactPlace] = {}
-        self._sets: dict[tuple[tuple[str, int], ...], HeldSet] = {}
+        self._places: dict[str | Place, ContactPlace] = BoundedCache()
+        self._sets: dict[tuple[tuple[str, int], ...], HeldSet] = BoundedCache()
 
     def _place(self, frame: str | Place) -> ContactPlace:
         place = self._places.get(frame)
         if place is None:
-            if len(self._places) >= _KEPT:
-                self._places.clear()
             place = self._places[frame] = place_of(self.model, frame)
         return place
 
@@ -163,7 +161,7 @@ class TouchingDynamics(Dynamics):
         The smallest forces stay in the range of J, f = J y, which turns by dJ y; and conditions
         that contradict each other, as those of moving contacts may, leave accelerations r, which
         other motions share as J turns."""
-        y = (np.linalg.pinv(touching.J, rcond=1e-10) @ f)[..., 0]
+        y = (np.linalg.pinv(finite_or_zero(touching.J), rcond=RANK) @ f)[..., 0]
         sharing = N @ self._changes(touching, q, np.zeros(self.nv), y, 0.0, 0.0)[0]
         r = N @ (touching.J @ a + touching.drift)
         Kt = K.swapaxes(-1, -2)
@@ -180,6 +178,15 @@ def _error(method: str, c: Contact, place: ContactPlace, T: Array) -> Array:
             f"{method}: kp pulls contacts to their footholds, and that of {c.frame} has none; give "
             "appell.Contact(frame, foothold=...), or kd alone."
         )
+    axes = 1 if c.kind == "point" else 2
+    batch, own = T.shape[:-2], c.foothold.shape[:-axes]
+    try:
+        np.broadcast_shapes(batch, own)
+    except ValueError:
+        raise InputError(
+            f"{method}: the foothold of {c.frame} has leading axes {own}, and the states {batch}, "
+            "which do not broadcast together; give one foothold, or one per state."
+        ) from None
     if c.kind == "point":
         return T[..., :3, 3] - c.foothold
     turn = (T[..., :3, :3] @ place.turned) @ c.foothold[..., :3, :3].swapaxes(-1, -2)

@@ -20,6 +20,7 @@ from appell.model.place import Pose
 from appell.robots.contact_dynamics import WithContacts
 from appell.robots.dynamics import Array, Forces, Numbers, one_of
 from appell.robots.kernels import kind_of
+from appell.robots.named_joints import speeds_named
 from appell.robots.system import Tree
 
 if TYPE_CHECKING:
@@ -193,14 +194,9 @@ class Robot(WithContacts):
                 f"'{self.name}' has loops: hybrid_dynamics is for trees; take forward_dynamics or "
                 "inverse_dynamics, which keep the loops closed."
             )
-        names = (given,) if isinstance(given, str) else tuple(given)
-        for name in names:
-            if name not in self.joint_names:
-                raise InputError(
-                    f"hybrid_dynamics of '{self.name}': given names {name!r}; its joints are "
-                    f"{', '.join(self.joint_names)}."
-                )
-        known = np.isin(self.joint_names, names)
+        what = f"hybrid_dynamics of '{self.name}': given"
+        known = np.zeros(self.nv, dtype=bool)
+        known[speeds_named(what, self.joint_names, given)] = True
         M, b = self.mass_matrix(q), self.bias(q, v, forces=forces, axes=axes)
         moving = np.where(known, a, 0.0)
         rest = np.where(known, 0.0, tau) - b - (M @ moving[..., None])[..., 0]
