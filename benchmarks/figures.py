@@ -202,7 +202,7 @@ def _control() -> Iterator[list[Job]]:
     import appell
 
     puma = appell.load("puma560")
-    law = appell.control.ComputedTorque(puma, kp=100, kv=20)
+    law = appell.control.ComputedTorque(puma, kp=100, kd=20)
     kernel = law.kernel()
     draw = np.random.default_rng(0)
     states = draw.uniform(-1, 1, (5, STATES, 6))

@@ -51,7 +51,7 @@ def questions() -> dict[str, Callable[[Any], Any]]:
         return lambda robot: getattr(robot, name)(*state(robot)[:n])
 
     def law(robot: Any) -> Any:
-        return appell.control.ComputedTorque(robot, kp=100, kv=20)
+        return appell.control.ComputedTorque(robot, kp=100, kd=20)
 
     asked: dict[str, Callable[[Any], Any]] = {
         name: quantity(name, n)

@@ -43,7 +43,7 @@ start = np.radians([0, -60, 90, 0, 30, 0])
 other = quintic(start, start + [0.8, -0.6, 0.7, 1.0, -0.9, 1.5], 1.5)
 runs = {
     name: rig.run(
-        ComputedTorque(robot, kp=400, kv=40), other, machine=machine, robot=true, rest=0.0
+        ComputedTorque(robot, kp=400, kd=40), other, machine=machine, robot=true, rest=0.0
     )
     for name, robot in (("nominal", nominal), ("identified", fit.robot))
 }

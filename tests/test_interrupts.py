@@ -68,10 +68,22 @@ def test_an_interrupted_command_ends_with_status_130_and_no_report(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("where", "call"), [(("appell.rig.campaign", "Sound", "twin"), 3), (ON_THE_RIG, 10)]
+)
+def test_an_interrupted_campaign_tells_what_was_done(where, call, tmp_path):
+    result = interrupted_command(["control", "campaign", "--faults", "9"], where, call, tmp_path)
+    assert result.returncode == 130, result.stderr
+    assert "Interrupted: this is what was done so far." in result.stdout
+    done = 2 if call == 3 else 0
+    assert f"{done} of {done} as they must be" in result.stdout
+    assert f"{9 - done} not tried." in result.stdout
+
+
 def test_an_interrupted_search_still_keeps_its_best_and_says_so(tmp_path):
     arguments = ["identify", "excite", "two_link", "--harmonics", "3", "--duration", "4"]
     result = interrupted_command(arguments, SEARCHING, 3, tmp_path)
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 130, result.stderr
     assert "Interrupted: this is the best so far." in result.stdout
 
 

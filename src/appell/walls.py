@@ -31,12 +31,13 @@ _CORE = 1e-24
 Check = Callable[[str, Any], Any]  # (what it is, what was given) -> the value, or an error
 
 
-def check_restitution(what: str, e: Any) -> None:
-    """Raise unless it is a coefficient of restitution, or None."""
-    if e is not None and not (is_number(e) and 0 <= e <= 1):
+def restitution_of(what: str, e: Any) -> float:
+    """A coefficient of restitution, checked."""
+    if not (is_number(e) and 0 <= e <= 1):
         raise InputError(
             f"{what} = {e!r}; expected a number from 0 (no rebound) to 1 (no loss of energy)."
         )
+    return float(e)
 
 
 def check_mu(what: str, mu: Any) -> None:
@@ -104,7 +105,8 @@ class Wall:
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        check_restitution(f"{kind}: restitution", self.restitution)
+        if self.restitution is not None:
+            restitution_of(f"{kind}: restitution", self.restitution)
         check_mu(f"{kind}: mu", self.mu)
         for name, check in self._checks.items():
             object.__setattr__(self, name, check(f"{kind}: {name}", getattr(self, name)))

@@ -196,9 +196,9 @@ def test_a_warning_is_one_line(command):
         warnings.simplefilter("default")
         result = command(
             "control", "move", "--to", "0,-44,61,0,31,0", "--duration", "0.1", "--channel",
-            "lockstep", "--law", "computed-torque", "--gain", "kv=0",
+            "lockstep", "--law", "computed-torque", "--gain", "kd=0",
         )  # fmt: skip
-    assert result.stderr.startswith("warning: ComputedTorque: kv does not damp errors of joint1")
+    assert result.stderr.startswith("warning: ComputedTorque: kd does not damp errors of joint1")
     assert ".py" not in result.stderr
 
 

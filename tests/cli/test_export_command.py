@@ -28,13 +28,13 @@ def test_c_of_an_equation_with_its_time_beside_the_papers(command, tmp_path):
 
 def test_a_law_with_its_gains(command, tmp_path):
     result = command(
-        "two_link", "--law", "computed-torque", "--kp", "100", "--gain", "kv=20,21",
+        "two_link", "--law", "computed-torque", "--kp", "100", "--gain", "kd=20,21",
         "--dtype", "float32", "--name", "control_step",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     header = (tmp_path / "control_step" / "control_step.h").read_text()
     assert "const float *qd" in header
-    assert "kv=(20, 21)" in header
+    assert "kd=(20, 21)" in header
 
 
 @pytest.mark.parametrize("name", ["cartesian-impedance", "CartesianImpedance"])
@@ -91,7 +91,7 @@ def test_without_a_compiler_there_is_no_time(command, monkeypatch):
             ["two_link", "--law", "ComputedTorque", "--formulation", "kane"],
             ("kane", "newton_euler"),
         ),
-        (["two_link", "--law", "ComputedTorque", "--gain", "ki=1"], ("ki", "kp, kv")),
+        (["two_link", "--law", "ComputedTorque", "--gain", "ki=1"], ("ki", "kp, kd")),
         (["two_link", "--law", "ComputedTorque", "--kp", "much"], ("much", "number")),
         (["two_link", "--law", "ComputedTorque", "--kp", "1", "--gain", "kp=2"], ("twice",)),
         (["two_link", "--law", "adaptive", "--frame", "link1"], ("adaptive has no frame",)),

@@ -31,8 +31,8 @@ EDITS = {
     ),
     "law": (
         pd_with_gravity,
-        "plus(gravity(model, q, formulation), pd(model, q, v, desired, kp, kv))",
-        "pd(model, q, v, desired, kp, kv)",
+        "plus(gravity(model, q, formulation), pd(model, q, v, desired, kp, kd))",
+        "pd(model, q, v, desired, kp, kd)",
         "print(*appell.control.PDGravity(robot)(x, x, x, x, x)[0])",
     ),
     "wall": (

@@ -103,7 +103,7 @@ def test_an_equation_may_ask_for_kernels_itself(compiled):
 
 def test_kernels_of_the_same_code_have_their_own_values(compiled):
     laws = [
-        appell.control.PDGravity(appell.Robot(tree(105)), kp=kp, kv=1.0).kernel(gains=True)
+        appell.control.PDGravity(appell.Robot(tree(105)), kp=kp, kd=1.0).kernel(gains=True)
         for kp in (10.0, 20.0)
     ]
     assert len(compiled) == 1

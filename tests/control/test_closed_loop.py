@@ -34,7 +34,7 @@ PUMA = appell.load("puma560")
 LAW = ComputedTorque(PUMA)
 ARM = bars(1)
 WEIGHTLESS = ARM.with_gravity((0, 0, 0))
-LIMP = PDGravity(WEIGHTLESS, kp=0, kv=0)  # asks for nothing
+LIMP = PDGravity(WEIGHTLESS, kp=0, kd=0)  # asks for nothing
 INERTIA = 1 / 3  # of a bar of 1 m and 1 kg about its end
 
 
@@ -71,7 +71,7 @@ def test_the_motion_is_known_between_samples():
 
 def test_a_fast_motion_takes_shorter_steps():
     """A joint that swings at 300 rad/s, sampled every 0.2 s: the pendulum keeps its energy."""
-    run = track(ARM, PDGravity(WEIGHTLESS, kp=0, kv=0), [0.0], v0=[300.0], period=0.2, until=1.0)
+    run = track(ARM, PDGravity(WEIGHTLESS, kp=0, kd=0), [0.0], v0=[300.0], period=0.2, until=1.0)
     assert np.ptp(run.energy) < 1e-7 * run.energy[0]
 
 
@@ -187,7 +187,7 @@ def test_torques_stay_within_their_limits():
 def test_a_motor_reaches_the_speed_of_its_voltage():
     """Driven at full voltage it comes to V / (k gear), as 1 - exp(-t / T), T = J R / (gear k)^2."""
     motor = Motor(torque_constant=0.1, resistance=2.0, voltage=12.0, gear=20.0)
-    law = PDGravity(WEIGHTLESS, kp=1e6, kv=0)
+    law = PDGravity(WEIGHTLESS, kp=1e6, kd=0)
     run = track(WEIGHTLESS, law, [1e3], q0=[0.0], until=1.0, motor=motor)
     constant = INERTIA * 2.0 / (20 * 0.1) ** 2
     np.testing.assert_allclose(run.v[:, 0], 6 * (1 - np.exp(-run.t / constant)), atol=1e-9)
@@ -227,7 +227,7 @@ def test_a_wrong_model_leaves_an_error_that_the_right_one_removes():
 
 
 def test_an_unstable_loop_stops_and_says_so():
-    run = track(PUMA, PDGravity(PUMA, kp=1e4, kv=1e4), LEE, q0=START + 0.01)
+    run = track(PUMA, PDGravity(PUMA, kp=1e4, kd=1e4), LEE, q0=START + 0.01)
     assert run.stopped
     assert "runs away" in run.stopped or "cannot be followed" in run.stopped
     assert len(run.t) == len(run.q) == len(run.tau) < 201
@@ -317,7 +317,7 @@ def test_a_changed_law_of_ones_own_is_not_taken_from_the_cache():
 
 
 def test_feedforward_alone_needs_no_errors():
-    run = track(PUMA, Feedforward(PUMA, kp=0, kv=0), LEE, period=0.001)
+    run = track(PUMA, Feedforward(PUMA, kp=0, kd=0), LEE, period=0.001)
     assert run.max_error < 0.05
 
 
@@ -335,35 +335,6 @@ def limited(lower=-np.inf, upper=np.inf):
     joints = (replace(model.joints[0], lower=lower, upper=upper),)
     bodies = tuple(replace(b, joint=joints[b.coordinate]) for b in model.bodies)
     return Robot(replace(model, joints=joints, bodies=bodies))
-
-
-@pytest.mark.parametrize("side", [1, -1])
-def test_a_run_ends_before_a_joint_passes_its_limit(side):
-    arm = limited(upper=0.505) if side > 0 else limited(lower=-0.505)
-    run = track(arm, LIMP, [0.0], until=2.0, v0=[side * 1.0])
-    which = "upper" if side > 0 else "lower"
-    assert (
-        run.stopped == f"the {which} limit {side * 0.505:g} of joint 'joint1' is passed at 0.505 s"
-    )
-    assert run.t[-1] == pytest.approx(0.5)  # the last sample before it
-    assert np.abs(run.q).max() <= 0.505
-    past = track(arm, LIMP, [0.0], until=1.0, v0=[side * 1.0], stops=False)
-    assert past.stopped is None
-    assert past.q[-1, 0] == pytest.approx(side)
-
-
-def test_a_limit_passed_and_left_between_two_samples_is_seen():
-    """A torque turns the arm back: it is beyond its limit for 0.3 ms, and at no sample."""
-
-    def back(t, q, v):
-        return [-INERTIA * 1000.0]
-
-    q = np.array([0.0])  # x = t - 500 t^2 is farthest at 1 ms, 0.5 mrad
-    run = track(limited(upper=0.00049), LIMP, q, until=0.02, v0=[1.0], external=back)
-    assert "upper limit" in run.stopped
-    assert run.t[-1] == 0
-    free = track(limited(upper=0.00051), LIMP, q, until=0.02, v0=[1.0], external=back)
-    assert free.stopped is None
 
 
 def test_a_start_beyond_a_limit_is_refused():

@@ -16,7 +16,7 @@ from appell.robots.robot import Robot
 PUMA = appell.load("puma560")
 ARM = bars(1).with_gravity((0, 0, 0))
 INERTIA = 1 / 3
-LIMP = PDGravity(ARM, kp=0, kv=0)
+LIMP = PDGravity(ARM, kp=0, kd=0)
 
 
 def test_a_joint_is_stopped_by_friction_and_stays():
@@ -122,7 +122,7 @@ def test_the_motion_is_that_of_the_simulation_with_friction():
     )
     robot = Robot(replace(model, bodies=rubbing, joints=tuple(b.joint for b in rubbing)))
     q0 = np.array([-1.2, 0.4, -0.3])
-    limp = PDGravity(robot.with_gravity((0, 0, 0)), kp=0, kv=0)
+    limp = PDGravity(robot.with_gravity((0, 0, 0)), kp=0, kd=0)
     run = track(robot, limp, q0, until=3.0, period=0.1, friction=True)
     other = appell.simulate(robot, q0, until=3.0, friction=True, stops=False)
     q, v = other(np.minimum(run.t, other.t[-1]))
@@ -136,7 +136,7 @@ def test_the_motion_is_that_of_the_simulation_with_friction():
 def test_dry_friction_only_takes_energy():
     rubs = Friction(viscous=[0.1, 0.1], coulomb=[3.0, 1.5])
     arm = bars(2)
-    limp = PDGravity(arm.with_gravity((0, 0, 0)), kp=0, kv=0)
+    limp = PDGravity(arm.with_gravity((0, 0, 0)), kp=0, kd=0)
     run = track(arm, limp, [0.0, 0.3], until=6.0, period=0.05, friction=rubs)
     assert np.diff(run.energy).max() <= 1e-9
     assert (run.v[-1] == 0).all()
@@ -159,7 +159,7 @@ def test_a_puma_with_friction_stops_short_of_its_goal(stiction):
 def test_joints_without_friction_move_freely_beside_those_with():
     rubs = Friction(coulomb=[50.0, 0.0])
     arm = bars(2)
-    limp = PDGravity(arm.with_gravity((0, 0, 0)), kp=0, kv=0)
+    limp = PDGravity(arm.with_gravity((0, 0, 0)), kp=0, kd=0)
     run = track(arm, limp, [-1.5, 0.5], until=2.0, period=0.05, friction=rubs)
     np.testing.assert_array_equal(run.v[:, 0], 0.0)
     np.testing.assert_allclose(run.energy, run.energy[0], atol=1e-9)  # the second one swings

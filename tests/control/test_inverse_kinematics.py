@@ -373,4 +373,4 @@ def test_a_platform_is_not_put_in_what_is_no_pose():
 
 def test_laws_refuse_joints_with_quaternions():
     with pytest.raises(appell.InputError, match="joint 'first' of 'built' has a quaternion"):
-        appell.control.ComputedTorque(built("spherical").robot(), kp=1, kv=1)
+        appell.control.ComputedTorque(built("spherical").robot(), kp=1, kd=1)

@@ -65,7 +65,7 @@ def test_a_law_of_a_users_file_tracks_moves_the_rig_and_is_exported(own, tmp_pat
     import springs
 
     robot = appell.load("two_link")
-    pd = control.PDGravity(robot, kp=30.0, kv=8.0)
+    pd = control.PDGravity(robot, kp=30.0, kd=8.0)
     law = springs.Spring(robot)
     ours, theirs = (control.track(robot, x, [0.2, 0.1], q0=[0, 0], until=0.5) for x in (law, pd))
     np.testing.assert_array_equal(ours.q, theirs.q)

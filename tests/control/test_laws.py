@@ -49,8 +49,8 @@ def laws_of(robot: Robot) -> list[Law]:
     several = np.linspace(1.0, 2.0, n)
     tool = robot.link_names[-1]
     return [
-        PDGravity(robot, kp=30 * several, kv=5),
-        Feedforward(robot, kp=30, kv=5 * several),
+        PDGravity(robot, kp=30 * several, kd=5),
+        Feedforward(robot, kp=30, kd=5 * several),
         ComputedTorque(robot),
         PointToPoint(robot, 50, 10),
         Tracking(robot, 50, 10),
@@ -224,11 +224,11 @@ def test_the_tool_is_drawn_by_a_wrench():
 def test_gains_are_numbers_vectors_or_matrices():
     state = np.random.default_rng(2).normal(size=(5, 2))
     q, v, qd, vd, _ = state
-    tau, _ = PDGravity(CHAIN, kp=MATRIX, kv=(2.0, 3.0))(*state)
+    tau, _ = PDGravity(CHAIN, kp=MATRIX, kd=(2.0, 3.0))(*state)
     by_hand = CHAIN.gravity(q) + MATRIX @ (qd - q) + [2.0, 3.0] * (vd - v)
     np.testing.assert_allclose(tau, by_hand, atol=1e-12)
-    same, _ = PDGravity(CHAIN, kp=7.0, kv=np.full(2, 3.0))(*state)
-    other, _ = PDGravity(CHAIN, kp=7 * np.eye(2), kv=3)(*state)
+    same, _ = PDGravity(CHAIN, kp=7.0, kd=np.full(2, 3.0))(*state)
+    other, _ = PDGravity(CHAIN, kp=7 * np.eye(2), kd=3)(*state)
     np.testing.assert_allclose(same, other, atol=1e-12)
 
 
@@ -236,11 +236,11 @@ def test_gains_that_are_not_given_fit_the_joints():
     puma = appell.load("puma560")
     law = PDGravity(puma)
     np.testing.assert_allclose(law.kp, 100 * np.diagonal(puma.mass_matrix(np.zeros(6))))
-    np.testing.assert_allclose(law.kv, 0.2 * law.kp)
+    np.testing.assert_allclose(law.kd, 0.2 * law.kp)
 
 
 def test_a_law_says_what_it_is():
-    assert repr(ComputedTorque(CHAIN)) == "<ComputedTorque of planar_chain(2): kp=100, kv=20>"
+    assert repr(ComputedTorque(CHAIN)) == "<ComputedTorque of planar_chain(2): kp=100, kd=20>"
     shown = repr(TrackingIntegral(CHAIN, kp=MATRIX, ki=50, limit=(5, 7)))
     assert shown == (
         "<TrackingIntegral of planar_chain(2): kp=matrix 2 x 2, kd=30, ki=50, limit=(5, 7)>"
@@ -326,9 +326,9 @@ def test_other_gains_need_no_other_code():
     states = np.random.default_rng(3).normal(size=(5, 2))
     kernel = first.kernel(gains=True)
     np.testing.assert_allclose(kernel(*states), first(*states)[0], atol=1e-12)
-    np.testing.assert_allclose(kernel(*states, kp=second.kp, kv=second.kv), second(*states)[0])
+    np.testing.assert_allclose(kernel(*states, kp=second.kp, kd=second.kd), second(*states)[0])
     many = kernel(
-        *states, kp=np.array([[7.0, 7.0], [8.0, 8.0]]), kv=np.array([[3.0] * 2, [4.0] * 2])
+        *states, kp=np.array([[7.0, 7.0], [8.0, 8.0]]), kd=np.array([[3.0] * 2, [4.0] * 2])
     )
     np.testing.assert_allclose(many, [first(*states)[0], second(*states)[0]], atol=1e-12)
 
@@ -363,7 +363,7 @@ def test_a_law_moves_joints_that_mimic_others():
             r"kp has shape \(3,\); expected a number, or 2",
         ),
         (lambda: ComputedTorque(CHAIN, kp=-1), "kp = -1; expected zero or more"),
-        (lambda: ComputedTorque(CHAIN, kv=[1, -2]), r"kv\[1\] = -2; expected zero or more"),
+        (lambda: ComputedTorque(CHAIN, kd=[1, -2]), r"kd\[1\] = -2; expected zero or more"),
         (lambda: ComputedTorque(CHAIN, kp=np.nan), "kp is nan; expected finite numbers"),
         (lambda: ComputedTorque(CHAIN, kp="stiff"), "kp = 'stiff'; expected numbers"),
         (lambda: ComputedTorque(CHAIN, kp=[[1, 5], [5, 1]]), "negative eigenvalue, -4"),

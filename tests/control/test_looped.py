@@ -60,9 +60,9 @@ def close(x: np.ndarray, y: np.ndarray, tolerance: float = 1e-11) -> None:
 
 @pytest.mark.parametrize("name", [*ROBOTS, "delta"])
 def test_with_the_exact_model_errors_obey_their_equation(name):
-    """e'' + kv e' + kp e = 0 in continuous time: the acceleration is the commanded one."""
+    """e'' + kd e' + kp e = 0 in continuous time: the acceleration is the commanded one."""
     robot = robot_of(name)
-    law = ComputedTorque(robot, kp=50, kv=15)
+    law = ComputedTorque(robot, kp=50, kd=15)
     q, v, qd, vd, ad = states(robot)
     tau, _ = law(q, v, qd, vd, ad)
     assert tau.shape == (STATES, len(robot.actuated))

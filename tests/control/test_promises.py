@@ -33,15 +33,15 @@ LOADED = PUMA.with_payload(2.0, (0, 0, 0.05), (0.01, 0.01, 0.01))
 
 @pytest.mark.parametrize("kind", [ComputedTorque, Tracking])
 def test_with_the_exact_model_errors_obey_the_designed_equation(kind):
-    """e'' + kv e' + kp e = 0, Lee 1982, 4.3: the poles are those of the gains, coupled or not."""
+    """e'' + kd e' + kp e = 0, Lee 1982, 4.3: the poles are those of the gains, coupled or not."""
     rng = np.random.default_rng(0)
     kp = np.diag([100.0, 90.0, 80.0, 70.0, 60.0, 50.0])
     kp[0, 1] = kp[1, 0] = 20.0
-    kv = np.linspace(10, 20, 6)
+    kd = np.linspace(10, 20, 6)
     for q, v, qd, vd, ad in rng.normal(size=(5, 5, 6)):
-        tau, _ = kind(PUMA, kp, kv)(q, v, qd, vd, ad)
+        tau, _ = kind(PUMA, kp, kd)(q, v, qd, vd, ad)
         a = PUMA.forward_dynamics(q, v, tau)
-        np.testing.assert_allclose(a, ad + kv * (vd - v) + kp @ (qd - q), atol=1e-9)
+        np.testing.assert_allclose(a, ad + kd * (vd - v) + kp @ (qd - q), atol=1e-9)
 
 
 def test_errors_decay_exponentially_at_the_designed_poles():
@@ -219,7 +219,7 @@ def test_impedance_follows_a_motion():
 
 
 def test_a_quintic_of_two_seconds_is_followed_within_a_bit_of_12():
-    run = track(PUMA, ComputedTorque(PUMA, kp=100, kv=20), quintic(START, GOAL, 2.0), period=0.01)
+    run = track(PUMA, ComputedTorque(PUMA, kp=100, kd=20), quintic(START, GOAL, 2.0), period=0.01)
     assert 3e-4 < run.max_error < 4.26e-4
 
 

@@ -61,7 +61,7 @@ def test_positions_that_are_not_real_are_refused(tmp_path):
 
 @pytest.mark.parametrize("duration", [1e-9, 0.0009, 0.001, 0.0011])
 def test_a_step_is_refused_as_what_it_is(duration):
-    with pytest.raises(InputError, match=r"moves joint 1 at .* rad/s; .* give it more time"):
+    with pytest.raises(InputError, match=r"joint 1 at .* rad/s .*deg/s.*; .* give it more time"):
         Follow(quintic(START, END, duration), PUMA)
 
 

@@ -52,7 +52,7 @@ def report(arm) -> Report:
 
 def test_move_takes_metres_for_a_joint_that_slides(command, arm, tmp_path):
     result = command(
-        "move", "--robot", arm, "--from", "10,0.05", "--to", "30,0.25", "--duration", 0.8,
+        "move", arm, "--from", "10,0.05", "--to", "30,0.25", "--duration", 0.8,
         "--channel", "lockstep", "--log", "a.mcap",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -72,26 +72,26 @@ def test_move_takes_metres_for_a_joint_that_slides(command, arm, tmp_path):
     [
         (["--to", "10"], "expected 2 numbers, in degrees (reach: in m), such as 0,0.1."),
         (["--to", "10,30"], "joint 2 from 0 to 30 m; 'assumed machine of column' goes from -0.1"),
-        (["--to", "500,0.1"], "joint 1 from 0 to 8.727 rad;"),
+        (["--to", "500,0.1"], "joint 1 from 0 to 8.727 rad (0 to 500 deg);"),
         (["--to", "0,0.4", "--duration", "0.1"], "joint 2 at 7.5 m/s; "),
     ],
 )
 def test_what_a_slide_cannot_do_is_refused_in_metres(command, arm, options, message):
-    result = command("move", "--robot", arm, "--channel", "lockstep", *options)
+    result = command("move", arm, "--channel", "lockstep", *options)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
 
 
 def test_teach_and_replay_in_metres(command, arm, tmp_path):
     said = "2 +0.1\nmark\n1 +10\n2 +0.05\nmark\nend\n"
-    taught = command("teach", "m.csv", "--robot", arm, "--channel", "lockstep", input=said)
+    taught = command("teach", arm, "m.csv", "--channel", "lockstep", input=said)
     assert taught.exit_code == 0, taught.output
     text = Path("m.csv").read_text()
     assert text.startswith("t,q1 [rad],q2 [m],tool1,tool2\n")
     rows = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
     # Homing has moved the joints; a hand lets go within a hundredth of where it wants them.
     np.testing.assert_allclose(np.diff(rows[:, 1:3], axis=0)[0], [np.radians(10), 0.05], atol=0.02)
-    replayed = command("replay", "m.csv", "--robot", arm, "--channel", "lockstep")
+    replayed = command("replay", arm, "m.csv", "--channel", "lockstep")
     assert replayed.exit_code == 0, replayed.output
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 import warnings
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -9,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import appell
-from appell.model.library.example_robots import EXAMPLES, example_file
+from appell.model.library.example_robots import EXAMPLES, example_file, packaged_file
 from appell.robots.registry import makers
+
+PACKAGED = {name: path for name in EXAMPLES if (path := packaged_file(name))}
 
 
 def there() -> list[str]:
@@ -51,12 +55,30 @@ def test_options_go_to_the_reader():
         appell.load("panda", colour="red")
 
 
-def test_without_the_package_the_error_names_it(monkeypatch):
+@pytest.fixture
+def no_package(monkeypatch):
+    """The package is not installed, nor is robot_descriptions."""
+
     def missing(_):
         raise PackageNotFoundError
 
     monkeypatch.setattr("importlib.metadata.distribution", missing)
     monkeypatch.setattr("sys.prefix", str(Path(__file__).parent))
+    monkeypatch.setitem(sys.modules, "robot_descriptions", None)
+
+
+@pytest.mark.usefixtures("no_package")
+def test_robot_descriptions_has_the_same_files(monkeypatch):
+    path = PACKAGED["ur5"]
+    repository = types.SimpleNamespace(REPOSITORY_PATH=str(path).partition("/robots/")[0])
+    monkeypatch.setitem(sys.modules, "robot_descriptions", types.ModuleType("robot_descriptions"))
+    monkeypatch.setitem(sys.modules, "robot_descriptions.panda_description", repository)
+    assert example_file("ur5").samefile(path)
+    assert appell.load("ur5").nv == 6
+
+
+@pytest.mark.usefixtures("no_package")
+def test_without_the_package_the_error_names_it():
     with pytest.raises(appell.ModelError, match="not installed; pip install -U example-robot-data"):
         appell.load("panda")
     with pytest.raises(appell.ModelError, match="Did you mean 'panda'"):

@@ -78,7 +78,7 @@ def test_forces_that_make_no_sense_are_refused():
 @pytest.mark.parametrize("name", ["puma560", "four_bar", "agile_wrist"])
 def test_a_tracked_robot_feels_wrenches_as_forces_on_its_speeds(name):
     robot = appell.load(name)
-    law = appell.control.PDGravity(robot, kp=20, kv=2)
+    law = appell.control.PDGravity(robot, kp=20, kd=2)
     q = robot.neutral()
     start = q[list(robot.system.coordinates)]
     link, w = robot.link_names[-1], np.array([1.0, -2.0, 0.5, 0.1, 0.2, -0.1])

@@ -221,11 +221,13 @@ def test_newtons_law_is_warned_of_where_it_gives_energy():
 
 def test_joints_strike_their_stops():
     ball = point_mass(gravity=(0, 0, 0), lower=-1.0, upper=2.0)
-    run = appell.simulate(ball, [0, 0], [3, 0], until=2.0, restitution=0.5)
+    run = appell.simulate(ball, [0, 0], [3, 0], until=2.0, stop_restitution=0.5)
     first = run.impacts[0]
     assert first.points == ("x",)
     assert first.walls == ("upper limit",)
     assert first.time == pytest.approx(2 / 3, abs=1e-12)
     assert run.v[-1] == pytest.approx([-1.5, 0])
+    stays = appell.simulate(ball, [0, 0], [3, 0], until=2.0)  # inelastic unless told otherwise
+    np.testing.assert_allclose([stays.q[-1], stays.v[-1]], [[2, 0], [0, 0]], atol=1e-9)
     through = appell.simulate(ball, [0, 0], [3, 0], until=2.0, stops=False)
     assert through.q[-1] == pytest.approx([6, 0])

@@ -199,7 +199,7 @@ def test_a_pendulum_rests_on_its_stop():
     joint = replace(chain.model.joints[0], lower=-0.5)
     body = replace(chain.model.bodies[0], joint=joint)
     arm = appell.Robot(replace(chain.model, joints=(joint,), bodies=(body,)))
-    run = appell.simulate(arm, [0.0], until=5.0, restitution=0.4)
+    run = appell.simulate(arm, [0.0], until=5.0, stop_restitution=0.4)
     assert run.contacts == (("joint1", "lower limit"),)
     assert run.q[-1] == pytest.approx(-0.5, abs=1e-9)
     assert run.reactions[-1] == pytest.approx(G * 0.5 * np.cos(0.5), rel=1e-8)  # the moment

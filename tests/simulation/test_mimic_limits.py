@@ -37,7 +37,7 @@ def fingers(request, tmp_path):
 @pytest.mark.parametrize(("torque", "stop"), [(1.0, -0.2), (-1.0, 0.3)])
 def test_a_mimicking_joint_stops_at_its_limit(fingers, torque, stop):
     """-2 q + 0.1 reaches 0.5 where q = -0.2, and -0.5 where q = 0.3."""
-    run = appell.simulate(fingers, [0.0], until=2.0, torque=[-torque * 5], restitution=0.0)
+    run = appell.simulate(fingers, [0.0], until=2.0, torque=[-torque * 5])
     assert run.q[-1, 0] == pytest.approx(stop, abs=1e-9)
     assert run.q.min() >= -0.2 - 1e-9
     assert run.q.max() <= 0.3 + 1e-9
@@ -59,9 +59,10 @@ def test_a_written_file_keeps_the_pose(fingers, tmp_path):
         )
 
 
-def test_a_tracked_arm_ends_at_a_mimicking_limit(fingers):
+def test_a_tracked_arm_stops_at_a_mimicking_limit(fingers):
     from appell.control import ComputedTorque, quintic, track
 
     run = track(fingers, ComputedTorque(fingers), quintic([0.0], [1.0], 2.0), period=1e-3)
-    assert "joint 'follow'" in run.stopped
+    assert run.impacts[0].points == ("follow",)
+    assert run.stopped is None
     assert run.q.max() <= 0.3 + 1e-9

@@ -8,6 +8,7 @@ from appell.cli import (  # noqa: F401  (each adds its commands)
     control_trials,
     export,
     identify,
+    info,
     new,
     reproduce,
     robots,

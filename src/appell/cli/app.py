@@ -48,8 +48,16 @@ def _show_warning(message: Warning | str, *_where: Any, **_line: Any) -> None:
 
 
 app = typer.Typer(
-    cls=_Commands, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def example(*lines: str) -> str:
+    """The end of a command's help: examples, which a test runs."""
+    return "Example: " + "; ".join(lines)
 
 
 def _show_version(wanted: bool) -> None:

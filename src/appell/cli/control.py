@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appell.cli.app import app
-from appell.cli.options import imported, read_law
-from appell.cli.tables import print_table, summary
+from appell.cli.app import app, example
+from appell.cli.options import Json, former_option, free_path, imported, read_law, robot_then_file
+from appell.cli.tables import print_json, print_table, summary
 from appell.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,17 @@ app.add_typer(control, name="control")
 
 HOME = "0,-45,60,0,30,0"
 
-Arm = Annotated[str, typer.Option("--robot", help="A robot of the library, or a URDF file.")]
+Arm = Annotated[str, typer.Argument(help="A robot of the library (appell list), or a .urdf file.")]
+FormerArm = Annotated[str | None, typer.Option("--robot", hidden=True)]
+RobotAndFile = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ROBOT] FILE",
+        help="A robot of the library (appell list), or a .urdf file; puma560 without it. And the "
+        "file: CSV with t, q1, ... in s, rad and m, or as its first line says, and 0 or 1 for each "
+        "digital output (columns v1, a1, tau1, ... of appell run are passed over); or npz.",
+    ),
+]
 LawName = Annotated[
     str,
     typer.Option(
@@ -42,7 +52,10 @@ ChannelName = Annotated[
     str | None,
     typer.Option("--channel", help="shm (the default) or udp: real time; lockstep: without time."),
 ]
-LogFile = Annotated[Path | None, typer.Option("--log", help="The MCAP file to write.")]
+LogFile = Annotated[
+    Path | None,
+    typer.Option("--log", help="The MCAP file to write; if it is there, a number is added."),
+]
 Injected = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,20 +86,28 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="The folder of a report to make, with charts."),
 ]
-Live = Annotated[bool, typer.Option("--live/--quiet", help="Show the run while it goes on.")]
+Live = Annotated[
+    bool, typer.Option("--live/--quiet", " /-q", help="Show the run while it goes on.")
+]
 Seen = Annotated[
     bool, typer.Option("--view", help="Show the arm in the browser while the run goes on.")
 ]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also how late cycles were, and how long they took.")
+]
 
 
-@control.command()
+@control.command(
+    epilog=example("appell control move puma560 --to 20,-30,70,20,50,30 --channel lockstep")
+)
 def move(
     to: Annotated[
         str,
         typer.Option("--to", help="Where to go: degrees, m for slides, with commas between."),
     ],
-    duration: Annotated[float, typer.Option(help="s")] = 2.0,
     robot: Arm = "puma560",
+    duration: Annotated[float, typer.Option(help="s")] = 2.0,
+    former: FormerArm = None,
     law: LawName = "tracking-integral",
     gain: Gains = None,
     channel: ChannelName = None,
@@ -99,28 +120,25 @@ def move(
     live: Live = True,
     view: Seen = False,
     output: Output = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> None:
     """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
     from appell.control import quintic
 
-    chosen = _law(robot, law, gain)
+    chosen = _law(former_option(robot, former), law, gain)
     start = _positions(wakes or _home(chosen), chosen)
     trajectory = quintic(start, _positions(to, chosen), duration)
     own = _own(hardware, machine)
     own["switches"] = _switches(switch)
-    _run(_setup(chosen, trajectory, channel, log, fault, start, **own), live, view, output)
+    ready = _setup(chosen, trajectory, channel, log, fault, start, **own)
+    _run(ready, live, view, output, verbose, as_json)
 
 
-@control.command()
+@control.command(epilog=example("appell control follow puma560 motion.csv --channel lockstep"))
 def follow(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="CSV with t, q1, ... in s, rad and m, or as its first line says, and 0 or 1 for "
-            "each digital output; or npz."
-        ),
-    ],
-    robot: Arm = "puma560",
+    robot_and_file: RobotAndFile,
+    former: FormerArm = None,
     law: LawName = "tracking-integral",
     gain: Gains = None,
     channel: ChannelName = None,
@@ -132,6 +150,8 @@ def follow(
     switch: Switches = None,
     live: Live = True,
     view: Seen = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
     speed: Annotated[float, typer.Option(help="So many times as fast as the file says.")] = 1.0,
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
     output: Output = None,
@@ -140,6 +160,7 @@ def follow(
     from appell.rig.log.motion_files import read_motion
     from appell.rig.machine.machine import machine_for
 
+    robot, file = robot_then_file(robot_and_file, former)
     chosen = _law(robot, law, gain)
     _refuse_waking(wakes, hardware)
     start = None if wakes is None else _positions(wakes, chosen)
@@ -149,23 +170,36 @@ def follow(
     trajectory, switches = read_motion(*motion, kinds=_kinds(chosen))
     own["switches"] = _switches(switch, switches)
     ready = _setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own)
-    _run(ready, live, view, output)
+    _run(ready, live, view, output, verbose, as_json)
 
 
-control.command("replay", help="The same, for what teach has written.")(follow)
+control.command(
+    "replay",
+    help="The same as follow, for what teach has written.",
+    epilog=example("appell control replay puma560 poses.csv --channel lockstep"),
+)(follow)
 
 
-@control.command()
-def show(file: Annotated[Path, typer.Argument(help="A log.")], output: Output = None) -> None:
+@control.command(epilog=example("appell control show move.mcap"))
+def show(
+    file: Annotated[Path, typer.Argument(help="A log.")],
+    output: Output = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
     """What a log holds, also one that was cut. Status 1 if it ends in a fault, or is not whole."""
-    from appell.cli.control_view import print_report
+    from appell.cli.control_view import print_report, report_as_json
     from appell.rig import Report, State, read_log
 
     log = read_log(file)
     last = log.events[-1] if log.events else None
     state, reason = (State.HOMING, "") if last is None else (last.state, last.reason)
     report = Report(log, state, reason, float(log.metadata.get("period", 0.001)))
-    print_report(report)
+    if as_json:
+        print_json(report_as_json(report) | {"complete": log.complete, "damaged": log.damaged})
+        _write(report, output, quiet=True)
+        raise typer.Exit(int(state is not State.STOP or not log.complete))
+    print_report(report, verbose)
     _write(report, output)
     if log.damaged:
         typer.echo(f"The log is damaged: {log.damaged}. What could be read is shown.")
@@ -178,12 +212,15 @@ def show(file: Annotated[Path, typer.Argument(help="A log.")], output: Output = 
         raise typer.Exit(1)
 
 
-@control.command()
-def laws() -> None:
+@control.command(epilog=example("appell control laws"))
+def laws(as_json: Json = False) -> None:
     """List the laws of control, for --law here and in appell export."""
     from appell.control.laws import LAWS
 
     rows = [[name, ", ".join(law.gains), summary(law)] for name, law in LAWS.items()]
+    if as_json:
+        print_json([{"law": x, "gains": [*y.gains], "what": summary(y)} for x, y in LAWS.items()])
+        return
     print_table(["law", "gains", "what it is"], rows, left=(0, 1, 2))
 
 
@@ -276,10 +313,13 @@ def _setup(
             "out, or give lockstep."
         )
     given = [fault_option(text, _joints(law)) for text in faults or []]
+    log = None if log is None else free_path(log)
     return setup(law, trajectory, channel=channel, log=log, faults=given, q0=start, **others)
 
 
-def _run(ready: Setup, live: bool, view: bool, output: Path | None) -> None:
+def _run(
+    ready: Setup, live: bool, view: bool, output: Path | None, verbose: bool, as_json: bool
+) -> None:
     from appell.cli.control_view import in_viewer, watching
     from appell.rig.loop.real_time_run import start
     from appell.rig.start import in_lockstep
@@ -295,12 +335,13 @@ def _run(ready: Setup, live: bool, view: bool, output: Path | None) -> None:
         with (
             _breakable(),
             start(ready) as running,
-            watching(live) as watch,
+            watching(live and not as_json) as watch,
             in_viewer(ready.robot if view else None, watch) as look,
         ):
             report = running.wait(look)
-    _tell_unused(ready, report)
-    _finish(report, ready.log, output)
+    if not as_json:
+        _tell_unused(ready, report)
+    _finish(report, ready.log, output, verbose, as_json)
 
 
 @contextmanager
@@ -328,22 +369,32 @@ def _tell_unused(ready: Setup, report: Report) -> None:
             )
 
 
-def _write(report: Report, output: Path | None) -> None:
+def _write(report: Report, output: Path | None, quiet: bool = False) -> None:
     """Write a report into a new folder, if one is asked for."""
     if output is None:
         return
     from appell.show.control_report import control_document
     from appell.show.report_folder import write_documents
 
-    typer.echo(f"Report: {write_documents([control_document(report)], output)[0]}")
+    page = write_documents([control_document(report)], output)[0]
+    typer.echo(f"Report: {page}", err=quiet)
 
 
-def _finish(report: Report, log: Path | None, output: Path | None = None) -> None:
-    from appell.cli.control_view import print_report
+def _finish(
+    report: Report,
+    log: Path | None,
+    output: Path | None = None,
+    verbose: bool = False,
+    as_json: bool = False,
+) -> None:
+    from appell.cli.control_view import print_report, report_as_json
     from appell.rig.signals import STATUS
 
-    print_report(report)
-    if log is not None:
+    if as_json:
+        print_json(report_as_json(report) | {"log": None if log is None else str(log)})
+    else:
+        print_report(report, verbose)
+    if log is not None and not as_json:
         typer.echo(f"Log: {log}")
     _write(report, output)
     if not report.ok:

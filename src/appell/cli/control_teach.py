@@ -5,15 +5,15 @@ from __future__ import annotations
 import queue
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from appell.cli.app import example
 from appell.cli.control import (
-    Arm,
     ChannelName,
     Driver,
+    FormerArm,
     Injected,
     Live,
     LogFile,
@@ -30,6 +30,7 @@ from appell.cli.control import (
     _tell_unused,
     control,
 )
+from appell.cli.options import free_path, robot_then_file
 from appell.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,13 +39,20 @@ if TYPE_CHECKING:
     from appell.rig.teach import Lesson
 
 
-@control.command()
+@control.command(epilog=example("appell control teach puma560 poses.csv --channel lockstep"))
 def teach(
-    file: Annotated[Path, typer.Argument(help="The CSV file to write, for replay.")],
+    robot_and_file: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[ROBOT] FILE",
+            help="A robot of the library (appell list), or a .urdf file; puma560 without it. And "
+            "the CSV file to write, for replay; if it is there, a number is added.",
+        ),
+    ],
     motion: Annotated[
         bool, typer.Option("--motion", help="Keep the whole motion, not the marks alone.")
     ] = False,
-    robot: Arm = "puma560",
+    former: FormerArm = None,
     channel: ChannelName = None,
     log: LogFile = None,
     fault: Injected = None,
@@ -61,8 +69,8 @@ def teach(
     from appell.rig.controller.mission import Yield
     from appell.rig.log.motion_files import write_motion
 
-    if file.exists():
-        raise InputError(f"{file} is there already; what was taught is never overwritten.")
+    robot, file = robot_then_file(robot_and_file, former)
+    file = free_path(file)
     if not file.absolute().parent.is_dir():
         raise InputError(f"there is no folder {file.parent} for {file.name}.")
     try:  # now, and not when all is taught
@@ -94,7 +102,7 @@ def teach(
         write_motion(file, t, q, levels, kinds=ready.machine.kinds or ())
         typer.echo(f"Written: {file}, {len(t)} positions")
     _tell_unused(ready, report)
-    _finish(report, log)
+    _finish(report, ready.log)
 
 
 def _in_real_time(ready: Setup, live: bool) -> tuple[Report, Lesson]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from appell.cli.app import example
 from appell.cli.control import ChannelName, Live, LogFile, _breakable, _law, _setup, control
 from appell.cli.tables import print_table
 from appell.errors import InputError, quoted
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _EMPTY = 10.0  # s
 
 
-@control.command()
+@control.command(epilog=example("appell control soak --minutes 0.2"))
 def soak(
     minutes: Annotated[float, typer.Option(help="How long.")] = 10.0,
     channel: ChannelName = None,
@@ -46,7 +47,7 @@ def soak(
         with start(ready) as running, watching(live) as watch:
             report = running.wait(watch)
             size = running.log.stat().st_size
-    print_report(report)
+    print_report(report, True)
     typer.echo(f"Of a loop that does nothing, for {_EMPTY:g} s before it: {100 * empty:.4f} %.")
     plant = report.plant or {}
     struck = report.state.name == "FAULT" and "watchdog" in report.reason
@@ -79,12 +80,13 @@ def _to_and_fro(once: float, times: int, channel: str | None, log: Path | None) 
     return _setup(law, way, channel, log, None, None, repeat=times)
 
 
-@control.command()
+@control.command(epilog=example("appell control campaign --faults 5"))
 def campaign(
     faults: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Which.")] = 0,
     output: Annotated[
-        Path | None, typer.Option(help="A file of outcomes; what it holds is not done again.")
+        Path | None,
+        typer.Option("--output", "-o", help="A file of outcomes; what it holds is not done again."),
     ] = None,
 ) -> None:
     """Random faults in lock step: how many end safely within their limits. Status 1 if not all."""
@@ -95,6 +97,7 @@ def campaign(
     ready = _to_and_fro(2.0, 1, "lockstep", None)
     done = _known(output, seed)
     left = sum(k not in done for k in range(faults))
+    interrupted = False
     try:
         with nullcontext() if output is None else output.open("a") as file:
             if file and not file.tell():
@@ -105,8 +108,13 @@ def campaign(
                     file.write(trials.outcome_line(outcome) + "\n")
                     file.flush()
     except KeyboardInterrupt:
-        typer.echo("Interrupted.")
+        typer.echo("Interrupted: this is what was done so far.")
+        interrupted = True
     _summary([o for k, o in sorted(done.items()) if k < faults], faults)
+    if interrupted:
+        raise typer.Exit(130)
+    if sum(o.good for k, o in done.items() if k < faults) < faults:
+        raise typer.Exit(1)
 
 
 def _known(output: Path | None, seed: int) -> dict[int, Outcome]:
@@ -151,5 +159,3 @@ def _summary(outcomes: list[Outcome], wanted: int) -> None:
     )
     for o in [o for o in outcomes if not o.good][:20]:
         typer.secho(f"{o.fault}: due {o.due}, stood {o.stood}, {o.reason!r}", fg="red", err=True)
-    if good < wanted:
-        raise typer.Exit(1)

@@ -89,8 +89,30 @@ def table_of(row: Any, units: Sequence[Units]) -> Table:
     return table
 
 
-def print_report(report: Report) -> None:
-    """The verdict; states, errors, time; before a fault the last seconds."""
+def report_as_json(report: Report) -> dict[str, Any]:
+    """What a report says, in SI units."""
+    following = report.error[report.following]
+    return {
+        "ok": report.ok,
+        "state": report.state.name,
+        "reason": report.reason,
+        "verdict": report.verdict,
+        "cycles": report.cycles,
+        "period": report.period,
+        "skipped": report.skipped,
+        "overruns": report.overruns,
+        "units": [u.position for u in report.units],
+        "final_error": following[-1] if len(following) else None,
+        "largest_error": report.largest_errors,
+        "states": [
+            {"time": e.cycle * report.period, "state": e.state.name, "reason": e.reason}
+            for e in report.states
+        ],
+    }
+
+
+def print_report(report: Report, verbose: bool = False) -> None:
+    """Whether it arrived, states, errors; before a fault the last seconds; times if asked for."""
     typer.secho(report.verdict, bold=True, fg="green" if report.ok else "red")
     for event in report.states:
         why = f": {event.reason}" if event.reason else ""
@@ -99,16 +121,16 @@ def print_report(report: Report) -> None:
         typer.echo(f"           {report.state.name}: {report.reason}")  # no room in the log
     if not report.stands:
         typer.echo("The machine has not said that it stands with its brakes on.")
+    if report.following.any():
+        shown = listed(report.largest_errors, report.units, 2)
+        typer.echo(f"Largest errors on the way: {shown}")
     typer.echo(
         f"{report.cycles} cycles logged, {report.skipped} left out, {report.overruns} overruns, "
         f"{report.missed_readings} without a reading."
     )
-    if report.following.any():
-        shown = listed(report.largest_errors, report.units, 2)
-        typer.echo(f"Largest errors on the way: {shown}")
     for at, name, on in report.switches:
         typer.echo(f"Output {name} {'on' if on else 'off'}, {at:.3f} s after the motion's start")
-    if report.allowed:
+    if report.allowed and verbose:
         print_times(report)
     if report.state.name == "FAULT":
         _print_last(report)

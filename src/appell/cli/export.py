@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appell.cli.app import app
-from appell.cli.options import read_law
+from appell.cli.app import app, example
+from appell.cli.choices import DTYPES, FORMULATIONS, QUANTITIES
+from appell.cli.options import RobotName, free_path, read_law
 from appell.cli.tables import print_table
 from appell.errors import InputError
 
@@ -16,15 +17,30 @@ if TYPE_CHECKING:
     from appell.export import Exported
 
 
-@app.command()
+@app.command(
+    epilog=example(
+        "appell export two_link mass_matrix",
+        "appell export puma560 --law computed-torque --kp 100 --kd 20 -o puma_control",
+    )
+)
 def export(
-    robot: Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")],
+    robot: RobotName,
     quantity: Annotated[
-        str | None, typer.Argument(help="What to compute; without it, inverse_dynamics.")
+        str | None,
+        typer.Argument(help=f"What to compute: {', '.join(QUANTITIES)}; without it, the first."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="The folder to make; without it, the function's name.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder to make, without it of the function's name; if taken, a number is "
+            "added.",
+        ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace what an earlier export wrote there.")
+    ] = False,
     target: Annotated[
         str, typer.Option(help="c, aarch64, cortex-m7, riscv64, riscv32, x86-64, an LLVM triple.")
     ] = "c",
@@ -39,13 +55,19 @@ def export(
         list[str] | None, typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3.")
     ] = None,
     kp: Annotated[str | None, typer.Option(help="The same as --gain kp=...")] = None,
-    kv: Annotated[str | None, typer.Option(help="The same as --gain kv=...")] = None,
+    kd: Annotated[str | None, typer.Option(help="The same as --gain kd=...")] = None,
+    kv: Annotated[str | None, typer.Option(hidden=True)] = None,
     gains_as_inputs: Annotated[
         bool, typer.Option("--gains-as-inputs", help="Gains are inputs, not numbers in the code.")
     ] = False,
-    formulation: Annotated[str | None, typer.Option(help="Which equation.")] = None,
+    formulation: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Which equation: {', '.join(FORMULATIONS)}; each is for some quantities."
+        ),
+    ] = None,
     frame: Annotated[str | None, typer.Option(help="Of which link, for kinematics.")] = None,
-    dtype: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
+    dtype: Annotated[str, typer.Option(help=f"{' or '.join(DTYPES)}.")] = "float64",
     name: Annotated[str | None, typer.Option(help="The function's name.")] = None,
 ) -> None:
     """Write an equation or a law as dependency-free C99, or as object code, for a controller."""
@@ -55,7 +77,10 @@ def export(
     from appell.robots.registry import load
 
     what: Any = load(robot)
-    given = [*(gain or []), *(f"{x}={y}" for x, y in (("kp", kp), ("kv", kv)) if y is not None)]
+    given = [
+        *(gain or []),
+        *(f"{x}={y}" for x, y in (("kp", kp), ("kd", kd), ("kv", kv)) if y is not None),
+    ]
     if law is not None:
         what = read_law(law, what, given, formulation=formulation, frame=frame)
         formulation = frame = None
@@ -71,6 +96,8 @@ def export(
     chosen = {key: value for key, value in options.items() if value is not None}
     label = name or exports.usual_name(what, quantity)
     place = output or Path(label)
+    if not force and place.is_dir() and any(place.iterdir()):
+        place = free_path(place)
     chosen |= {"name": label, "dtype": dtype}
     with Console(stderr=True).status(f"{label}: recording, compiling"):
         if target == "c":

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appell.cli.app import app
-from appell.cli.tables import print_table
+from appell.cli.app import app, example
+from appell.cli.choices import METHODS
+from appell.cli.options import Json, Quiet, RobotName
+from appell.cli.tables import print_json, print_table, tables_as_json
 from appell.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 identify = typer.Typer(no_args_is_help=True, help="Identify a robot's parameters from data.")
 app.add_typer(identify, name="identify")
 
-RobotName = Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -42,7 +43,9 @@ _CURE = (
 )
 
 
-@identify.command()
+@identify.command(
+    epilog=example("appell identify excite two_link --harmonics 2 --duration 4 --starts 1")
+)
 def excite(
     robot: RobotName,
     output: Output = None,
@@ -67,8 +70,11 @@ def excite(
     ] = 500.0,
     starts: Annotated[int, typer.Option(min=1, max=10_000, help="Searches begun.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Which random motions.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
-    """Find a motion from which a robot's parameters can be told. Control-C keeps the best."""
+    """Find a motion from which a robot's parameters can be told. Control-C keeps the best so far,
+    with status 130."""
     from appell import identify as identification
     from appell.identify.data.checks import named, refuse_no_tree
     from appell.identify.excitation.excite import CRITERIA, KINDS
@@ -103,18 +109,20 @@ def excite(
     motion = {"motion.csv": ("for appell control follow", _motion_csv(found, rate))}
     written = write_files(document_files(document, motion), folder)
     if found.interrupted:
-        typer.echo("Interrupted: this is the best so far.")
-    _print(document.tables)
-    typer.echo(f"\n{document.verdict}.\nReport: {written}")
+        typer.echo("Interrupted: this is the best so far.", err=as_json or quiet)
+    _tell(document, document.tables, written, quiet, as_json)
+    if found.interrupted:
+        raise typer.Exit(130)
 
 
-@identify.command()
+@identify.command(epilog=example("appell identify fit puma560 run.csv --method qr --friction"))
 def fit(
     robot: RobotName,
     data: Annotated[list[Path], typer.Argument(help=".csv, .parquet or .mcap files.")],
     output: Output = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Such as qr or sdp; may be given several times.")
+        list[str] | None,
+        typer.Option(help=f"{', '.join(METHODS)}; may be given several times, sdp without it."),
     ] = None,
     friction: Friction = False,
     validate: Annotated[
@@ -132,28 +140,31 @@ def fit(
     resample: Annotated[
         bool, typer.Option(help="Even out jitter and gaps of few samples.")
     ] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Estimate a robot's parameters: a report, parameters.csv, and robot.urdf, the new robot.
 
-    The exit status is 1 where an estimate does not foretell the data held out (a negative R2),
+    The exit status is 1 where an estimate does not predict the held-out data (a negative R2),
     or leaves over 1.1 times as much of their variance unexplained as the robot as it was, and
     over 1 %; the files are written all the same.
     """
     from appell import identify as identification
     from appell.identify.data.checks import named
-    from appell.identify.estimate.fitting import METHODS
+    from appell.identify.estimate.fitting import METHODS as KNOWN
     from appell.robots.registry import load
     from appell.show.identification import fit_document
     from appell.show.report_folder import document_files, refuse_file, write_files
 
     if output is not None:
         refuse_file(output)
-    methods = [named("--method", name, METHODS) for name in method or ["sdp"]]
+    methods = [named("--method", name, KNOWN) for name in method or ["sdp"]]
     arm = load(robot)
     units = _units(unit)
     options: dict[str, Any] = {"units": units, "cutoff": cutoff, "resample": resample}
     parts = [identification.observe(arm, path, slowest=slowest, **options) for path in data]
-    _print_notes([*parts])
+    if not quiet and not as_json:
+        _print_notes([*parts])
     used = parts[0] if len(parts) == 1 else identification.joined(parts)
     if validate is None:
         used, held_out = used.split()
@@ -167,8 +178,7 @@ def fit(
     document = fit_document(fits, validations)
     files = document_files(document, _results(fits))
     written = write_files(files, output or _named("identification", arm))
-    _print(document.tables[:2])
-    typer.echo(f"\n{document.verdict}.\nReport: {written}")
+    _tell(document, document.tables[:2], written, quiet, as_json)
     useless = {name: faults for name, x in validations.items() if (faults := x.faults)}
     for name, faults in useless.items():
         typer.secho(f"warning: {name} is of no use: ", fg="red", bold=True, nl=False, err=True)
@@ -177,11 +187,13 @@ def fit(
         raise typer.Exit(1)
 
 
-@identify.command()
+@identify.command(epilog=example("appell identify demo --quick -o demo"))
 def demo(
     output: Output = None,
     quick: Annotated[bool, typer.Option(help="A shorter motion and search.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Which random numbers.")] = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """The PUMA on the simulated rig: excitation, estimates by every method, validation, and a
     controller with the nominal and with the identified model."""
@@ -194,14 +206,14 @@ def demo(
 
     folder = new_folder(output or Path("identification-demo"))
     with unless_empty(folder), whole(), Console(stderr=True).status("") as status:
-        example = identify_puma(quick=quick, seed=seed, told=status.update)
-    document = example_document(example)
-    results = _results({example.chosen: example.fits[example.chosen]})
+        worked = identify_puma(quick=quick, seed=seed, told=status.update)
+    document = example_document(worked)
+    results = _results({worked.chosen: worked.fits[worked.chosen]})
     written = write_files(document_files(document, results), folder)
-    _print([table for table in document.tables if not table.title.startswith("Base")])
-    for name, reason in example.refused.items():
-        typer.echo(f"{name}: {reason}")
-    typer.echo(f"\n{document.verdict}.\nReport: {written}")
+    for name, reason in worked.refused.items():
+        typer.echo(f"{name}: {reason}", err=quiet or as_json)
+    tables = [table for table in document.tables if not table.title.startswith("Base")]
+    _tell(document, tables, written, quiet, as_json)
 
 
 def _limits(
@@ -253,6 +265,17 @@ def _searching() -> Iterator[Any]:
             bar.update(task, description=text, completed=done, total=step.starts * step.iterations)
 
         yield progress
+
+
+def _tell(document: Any, tables: Any, written: Path, quiet: bool, as_json: bool) -> None:
+    """The results, as they were asked for, and where they are written."""
+    if as_json:
+        told = {"report": str(written), "verdict": document.verdict}
+        print_json(told | {"tables": tables_as_json(tables)})
+        return
+    if not quiet:
+        _print(tables)
+    typer.echo(written if quiet else f"\n{document.verdict}.\nReport: {written}")
 
 
 def _print(tables: Any) -> None:

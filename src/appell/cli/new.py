@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.app import app
+from appell.cli.app import app, example
 from appell.errors import InputError
 
 
-@app.command()
+@app.command(epilog=example("appell new ur5"))
 def new(
     robot: Annotated[str, typer.Argument(help="A name that appell list shows, or a .urdf file.")],
     task: Annotated[

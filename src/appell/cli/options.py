@@ -6,12 +6,47 @@ import importlib
 import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from appell.errors import InputError
 
 if TYPE_CHECKING:
     from appell.control import Law
+
+
+RobotName = Annotated[
+    str,
+    typer.Argument(help="A robot of the library (appell list), or a .urdf file.", metavar="ROBOT"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the paths written only.")]
+
+
+def free_path(wanted: Path) -> Path:
+    """The path itself if nothing is there, else the next of its name: move-2.mcap."""
+    path, n = wanted, 1
+    while path.exists():
+        n += 1
+        path = wanted.with_name(f"{wanted.stem}-{n}{wanted.suffix}")
+    return path
+
+
+def former_option(robot: str, option: str | None) -> str:
+    """The robot, where it may be given by the option that it once was."""
+    if option is None:
+        return robot
+    note("--robot: the robot is now the first argument.")
+    return option
+
+
+def robot_then_file(given: list[str], option: str | None) -> tuple[str, Path]:
+    """The robot, puma560 without one, and the file that follows it."""
+    if len(given) > 2:
+        raise InputError(f"{' '.join(given)}: expected a robot and a file.")
+    robot = given[0] if len(given) == 2 else "puma560"
+    return former_option(robot, option), Path(given[-1])
 
 
 def read_law(name: str, robot: Any, gains: list[str], **options: str | None) -> Law:
@@ -42,6 +77,9 @@ def _read_gains(law: str, known: Any, texts: list[str]) -> dict[str, Any]:
     gains: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.partition("=")
+        if name == "kv" and "kv" not in known and "kd" in known:
+            note(f"{law}: the gain kv is now called kd.")
+            name = "kd"
         if name not in known or name in gains:
             problem = "is given twice" if name in gains else "is none of its gains"
             raise InputError(f"{law}: {name!r} {problem}; they are {', '.join(known)}.")
@@ -53,6 +91,12 @@ def _read_gains(law: str, known: Any, texts: list[str]) -> dict[str, Any]:
             ) from None
         gains[name] = numbers if len(numbers) > 1 else numbers[0]
     return gains
+
+
+def note(text: str) -> None:
+    """Tell something beside the results, on the standard error output."""
+    typer.secho("note: ", fg="yellow", bold=True, nl=False, err=True)
+    typer.echo(text, err=True)
 
 
 def imported(option: str, name: str) -> Any:

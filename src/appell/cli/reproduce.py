@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appell.cli.app import app
-from appell.cli.tables import print_table
+from appell.cli.app import app, example
+from appell.cli.choices import PAPERS
+from appell.cli.options import Json, Quiet
+from appell.cli.tables import print_json, print_table, tables_as_json
 
 if TYPE_CHECKING:
     from appell.show.document import Document
 
 
-@app.command()
+@app.command(epilog=example("appell reproduce mata2002 -o mata"))
 def reproduce(
     paper: Annotated[
-        str | None, typer.Argument(help="Such as mata2002; without it, all papers.")
+        str | None, typer.Argument(help=f"One of {', '.join(PAPERS)}; without it, all of them.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -27,10 +29,11 @@ def reproduce(
             help="The folder to make, else reproduction-PAPER; if taken, a number is added.",
         ),
     ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Compute the papers' tables and figures; status 1 if a row is out of its bounds."""
     from appell.errors import whole
-    from appell.papers import PAPERS
     from appell.papers import reproduce as reproduced
     from appell.show.report_folder import new_folder, unless_empty, write_documents
 
@@ -43,11 +46,28 @@ def reproduce(
         for name in [paper] if paper else PAPERS:
             document = reproduced(name)
             documents.append(document)
-            _print_document(document)
-        for document, page in zip(documents, write_documents(documents, folder), strict=True):
-            head = document.head()
+            if not quiet and not as_json:
+                _print_document(document)
+        pages = write_documents(documents, folder)
+    heads = [document.head() for document in documents]
+    if as_json:
+        told = zip(documents, heads, pages, strict=True)
+        print_json(
+            {
+                d.name: {
+                    "verdict": head.verdict,
+                    "report": str(page),
+                    "tables": tables_as_json(d.sections.values()),
+                }
+                for d, head, page in told
+            }
+        )
+    for document, head, page in zip(documents, heads, pages, strict=True):
+        if as_json:
+            continue
+        if not quiet:
             typer.secho(f"{document.name}: {head.verdict}", fg="green" if head.good else "red")
-            typer.echo(f"Report: {page}")
+        typer.echo(page if quiet else f"Report: {page}")
     failures = [(d, table, row) for d in documents for table, row in d.failures]
     for document, table, row in failures:
         place = f"{document.name}, {table.title}, {row.what}"

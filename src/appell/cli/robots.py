@@ -6,33 +6,41 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.app import app
-from appell.cli.tables import print_table, summary
-from appell.errors import ModelError
+from appell.cli.app import app, example
+from appell.cli.options import Json, RobotName
+from appell.cli.tables import print_json, print_table, summary
 
 
-@app.command("list")
-def list_robots() -> None:
+@app.command("list", epilog=example("appell list", "appell list --json"))
+def list_robots(as_json: Json = False) -> None:
     """List the robots of the library, and of the package example-robot-data."""
-    from appell.model.library.example_robots import EXAMPLES, PACKAGE, example_file
+    from appell.model.library.example_robots import EXAMPLES, PACKAGE, packaged_file
     from appell.robots.registry import makers
 
     rows = [[name, str(make().nv), summary(make)] for name, make in makers().items()]
+    if as_json:
+        own = [
+            {"robot": name, "degrees_of_freedom": int(nv), "what": what} for name, nv, what in rows
+        ]
+        others = [
+            {"robot": x, "free_base": y.free, "package": PACKAGE} for x, y in EXAMPLES.items()
+        ]
+        print_json([*own, *others])
+        return
     print_table(["robot", "degrees of freedom", "what it is"], rows, left=(0, 2))
-    try:
-        example_file("ur5")
-    except ModelError:
+    if packaged_file("ur5") is None:
         print(f"{len(EXAMPLES)} more robots, such as panda, ur5 and talos: pip install {PACKAGE}")
         return
     files = [[x, "free" if y.free else "fixed", y.file] for x, y in EXAMPLES.items()]
     print_table(["robot", "base", f"its file in {PACKAGE}"], files, left=(0, 1, 2))
 
 
-@app.command()
+@app.command(epilog=example("appell check puma560"))
 def check(
-    robot: Annotated[str, typer.Argument(help="A name of the library, or a .urdf file.")],
+    robot: RobotName,
     states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Which random states.")] = 0,
+    as_json: Json = False,
 ) -> None:
     """Check a robot's compiled equations against the laws of physics."""
     from appell.robots.registry import load
@@ -42,6 +50,10 @@ def check(
         [c.law, f"{c.error:.1e}", f"{c.bound:.0e}", "yes" if c.passed else "[red]no[/]"]
         for c in checks
     ]
-    print_table(["law", "error", "bound", "holds"], rows)
+    if as_json:
+        fields = ("law", "error", "bound", "passed")
+        print_json([{name: getattr(c, name) for name in fields} for c in checks])
+    else:
+        print_table(["law", "error", "bound", "holds"], rows)
     if not all(c.passed for c in checks):
         raise typer.Exit(1)

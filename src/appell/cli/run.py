@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appell.cli.app import app
+from appell.cli.app import app, example
 from appell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130  # as shells have it
 
 
-@app.command()
+@app.command(epilog=example("appell run", "appell run ur5.toml -o fall"))
 def run(
     scenario: Annotated[
         Path | None, typer.Argument(help="A .toml or .json file; without it, the PUMA's line.")

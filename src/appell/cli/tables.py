@@ -10,6 +10,44 @@ def summary(described: Any) -> str:
     return (described.__doc__ or "").strip().partition("\n")[0]
 
 
+def print_json(value: Any) -> None:
+    """Print a value as JSON; numbers that JSON does not have are null."""
+    import json
+
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    from math import isfinite
+
+    if isinstance(value, dict):
+        return {str(key): _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return value if not isinstance(value, float) or isfinite(value) else None
+
+
+def rows_as_json(head: list[str], rows: list[list[str]]) -> list[dict[str, str]]:
+    """The rows of a table, each by the names of its columns."""
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def tables_as_json(tables: Any) -> list[dict[str, Any]]:
+    """Tables of a document: titles, rows by column, notes."""
+    from appell.show.document import cells, headings
+
+    return [
+        {
+            "title": table.title,
+            "rows": rows_as_json([*headings(table)], [[*line] for line in cells(table)]),
+            "note": table.note,
+        }
+        for table in tables
+    ]
+
+
 def print_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = (0,)) -> None:
     """Print a table; columns are set to the right, but for those on the ``left``."""
     from rich import box

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from appell.cli.app import app
+from appell.cli.app import app, example
 
 _FILES = (".npz", ".mcap", ".toml", ".json")
 
 
-@app.command()
+@app.command(epilog=example("appell view ur5", "appell view ur5 --html ur5.html"))
 def view(
     shown: Annotated[
         str,

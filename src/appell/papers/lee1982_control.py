@@ -63,7 +63,7 @@ def robot() -> Robot:
 @cache
 def computed_torque(formulation: str) -> ComputedTorque:
     """The law of section 5 by a formulation."""
-    return ComputedTorque(robot(), kp=KP, kv=KV, formulation=formulation)
+    return ComputedTorque(robot(), kp=KP, kd=KV, formulation=formulation)
 
 
 @cache
@@ -211,7 +211,7 @@ def _errors() -> Table:
 
 
 def _step() -> Table:
-    law = ComputedTorque(robot(), kp=KP, kv=KV)
+    law = ComputedTorque(robot(), kp=KP, kd=KV)
     states = [np.array(x) for x in (START, 0 * START, GOAL, 0 * START, 0 * START)]
     one = quickest(lambda: law(*states), 1000)
     many = [np.tile(x, (10_000, 1)) for x in states]

@@ -28,6 +28,7 @@ from appell.rig.machine.faults import FOREVER, KINDS, Fault, Kind
 from appell.rig.machine.lockstep import Lockstep
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.simulated_machine import Rig
+from appell.rig.signals import STATUS
 from appell.robots.robot import Array
 
 SLACK = 2  # cycles
@@ -128,6 +129,8 @@ def _tried(number: int, fault: Fault, base: Sound, path: Path) -> Outcome:
         if loop.tick > harmless and fault.kind not in PATIENT:
             controller.stop()
     result = loop.end()
+    if result.reason in STATUS:  # broken off, which is no outcome
+        raise KeyboardInterrupt
     log = read_log(path)
     path.unlink()
     return _judged(number, fault, result, log, rig, _Case(fault, log, stood, controller.safety))

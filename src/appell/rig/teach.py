@@ -37,7 +37,7 @@ _LOOSE = 3.0  # 1/s of a joint's inertia: what damps an arm that is led
 def yielding(robot: Dynamics) -> PDGravity:
     """A law that bears the arm's weight and damps it, and wants it nowhere."""
     inertia = np.diagonal(robot.mass_matrix(robot.neutral()))
-    return PDGravity(robot, kp=0.0, kv=_LOOSE * inertia)
+    return PDGravity(robot, kp=0.0, kd=_LOOSE * inertia)
 
 
 class Hand:

@@ -43,6 +43,7 @@ class Options:
     """What a simulation was asked for: see :func:`appell.simulate`."""
 
     restitution: float  # of walls that have none of their own
+    stop_restitution: float  # of the joints' limits
     mu: float
     law: str
     gap: float
@@ -71,7 +72,9 @@ class Flight:
         before: Run | None,
     ) -> None:
         self.mechanics, self.contacts, self.law, self.options = mechanics, contacts, torque, options
-        self.restitution = contacts.per_contact(lambda wall: wall.restitution, options.restitution)
+        self.restitution = contacts.per_contact(
+            lambda wall: wall.restitution, options.restitution, options.stop_restitution
+        )
         self.mu = contacts.per_contact(lambda wall: wall.mu, options.mu)
         self.torque = Segmented(torque) if options.breakpoints else torque
         self.nq, self.angles = mechanics.nq, mechanics.angles

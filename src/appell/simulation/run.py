@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from appell.model.units import Units, units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
 from appell.simulation.contacts.impact import Impact, impact_from_json, impact_to_json
+from appell.simulation.exceeded import Exceeded, exceeded, exceeded_from_json
 from appell.simulation.path import Piece, evaluate
 from appell.simulation.run_chart import Signal, chart_of, coordinate_names, held
 from appell.simulation.run_file import load_arrays, save_arrays
@@ -72,6 +74,8 @@ class Run:
     state: Array | None = None  # (N, nstate) the law's own
     voltage: Array | None = None  # of the motors, where they have one
 
+    kept: tuple[Exceeded, ...] = field(default=(), repr=False)  # ``exceeded``, of a run from a file
+
     @property
     def energy(self) -> Array:
         """(N,) kinetic and potential, J."""
@@ -104,6 +108,31 @@ class Run:
     @property
     def _speeds(self) -> Array:
         return self.v if self.speeds is None else self.speeds
+
+    # Limits of the joints
+
+    @cached_property
+    def exceeded(self) -> tuple[Exceeded, ...]:
+        """The limits of the model that the motion exceeds: joint, quantity (position, speed, torque
+        or force), the largest value, the limit, its unit, and when it is first exceeded."""
+        if self.robot is None:
+            return self.kept
+        return exceeded(self.robot, self.t, self.q, self._speeds, self.tau, self.pieces)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the result should know, one sentence each: limits that were exceeded,
+        and stops that a tracked robot struck."""
+        struck: dict[tuple[str, str], list[float]] = {}
+        for impact in self.impacts if self.desired is not None else ():
+            for names in zip(impact.points, impact.walls, strict=True):
+                struck.setdefault(names, []).append(impact.time)
+        stops = (
+            f"{joint} strikes its {stop} at {times[0]:.4g} s"
+            + (f", and {len(times) - 1} times after" if len(times) > 1 else "")
+            for (joint, stop), times in struck.items()
+        )
+        return (*stops, *map(str, self.exceeded))
 
     # Following a trajectory
 
@@ -141,6 +170,9 @@ class Run:
         span = f"{self.t[0]:g} s to {self.t[-1]:g} s, {len(self.t)}"
         return f"<{kind} of {name}: {span} {count}{end}>"
 
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(f"warning: {text}" for text in self.warnings)])
+
     def resume(self, until: float, **changes: Any) -> Run:
         """The run carried on to a later time, with the settings it had unless changed; the result
         holds the whole motion."""
@@ -163,6 +195,7 @@ class Run:
             "contacts": self.contacts,
             "residuals": dict(self.residuals),
             "stopped": self.stopped,
+            "exceeded": self.exceeded,
             "formulation": self.formulation,
             "kinds": self.robot.joint_kinds if self.robot else self.kinds,
             "robot": self.robot.name if self.robot else self.robot_name,
@@ -302,6 +335,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             robot_name=str(facts.get("robot", "")),  # older files have none
             independent=None if independent is None else tuple(map(int, independent)),
             choices=[(float(t), tuple(map(str, x))) for t, x in facts.get("choices", ())],
+            kept=tuple(exceeded_from_json(x) for x in facts.get("exceeded", ())),
             pieces=[
                 Piece(start, full, y, end)
                 for (start, full, end), y in zip(times, nodes, strict=True)

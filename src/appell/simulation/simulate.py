@@ -27,7 +27,7 @@ from appell.simulation.progress import progress_bar
 from appell.simulation.run import Run
 from appell.simulation.stepper import EXPLICIT, IMPLICIT, SMALLEST_RTOL, tableau
 from appell.simulation.torques import breakpoints_of, torque_law
-from appell.walls import Wall, check_mu, check_restitution
+from appell.walls import Wall, check_mu, restitution_of
 
 _LONGEST = 0.01  # s: every integrator looks at a torque law at least once in it
 
@@ -43,6 +43,7 @@ def simulate(
     axes: str = "base",
     walls: Wall | Sequence[Wall] = (),
     restitution: float = 1.0,
+    stop_restitution: float = 0.0,
     mu: float = 0.0,
     law: str = "newton",
     gap: float = 1e-6,
@@ -73,7 +74,9 @@ def simulate(
     ``walls`` (:mod:`appell.walls`) stop the robot's points: those of ``points`` (see
     :func:`appell.simulation.contacts.contact.contact_points`), and ``stops`` its joints at their
     limits. An impact follows Newton's ``law`` or Poisson's with a ``restitution`` of 0 to 1 and
-    Coulomb friction ``mu``, for walls that have none of their own. Contacts closer than
+    Coulomb friction ``mu``, for walls that have none of their own. Joints do not bounce off their
+    limits, unless ``stop_restitution`` (0 to 1) says so. Speeds and torques beyond the limits of
+    the model are not cut off; the run lists them in ``exceeded``. Contacts closer than
     ``gap``, in m, that approach when another strikes are struck with it. A contact whose next
     bounce would be lower than ``atol`` does not bounce: it lasts, until its force would turn
     negative.
@@ -107,10 +110,9 @@ def simulate(
     start = 0.0 if resume is None else float(resume.t[-1])
     until = _time(until, start)
     q, v, choices = _start(robot, q0, v0, resume)
-    check_restitution("restitution", restitution)
     check_mu("mu", mu)
-    if restitution is None or mu is None:
-        raise InputError(f"restitution = {restitution!r}, mu = {mu!r}: expected numbers.")
+    if mu is None:
+        raise InputError("mu = None: expected a number.")
     one_of("law", law, LAWS)
     positive = {"gap": gap, "rtol": rtol, "atol": atol, "singular": singular}
     seen = callable(torque) or callable(forces)
@@ -126,8 +128,10 @@ def simulate(
     mechanics = mechanics_of(robot, formulation, float(singular))
     contacts = find_contacts(robot.model, walls, points, stops)
     options = Options(
-        restitution=float(restitution), mu=float(mu), law=law, gap=float(gap),
-        friction=bool(friction), method=method, rtol=float(rtol), atol=float(atol),
+        restitution=restitution_of("restitution", restitution),
+        stop_restitution=restitution_of("stop_restitution", stop_restitution),
+        mu=float(mu), law=law, gap=float(gap), friction=bool(friction), method=method,
+        rtol=float(rtol), atol=float(atol),
         max_step=float(longest), max_impacts=max_impacts, max_steps=max_steps,
         breakpoints=breakpoints_of(torque, breakpoints), forces=forces,
         axes=one_of("axes", axes, AXES), driven=seen,

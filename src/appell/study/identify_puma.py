@@ -36,10 +36,10 @@ FLOOR = -0.6  # m, under the shoulder
 
 
 def with_friction(
-    model: Any, q: Any, v: Any, desired: Any, kp: Any, kv: Any, formulation: str = DEFAULT
+    model: Any, q: Any, v: Any, desired: Any, kp: Any, kd: Any, formulation: str = DEFAULT
 ) -> Any:
     """Computed torque, and the model's friction at the desired speeds."""
-    forces = computed_torque(model, q, v, desired, kp, kv, formulation)
+    forces = computed_torque(model, q, v, desired, kp, kd, formulation)
     return [f + r for f, r in zip(forces, friction(model, desired[1]), strict=True)]
 
 

@@ -19,7 +19,7 @@ from appell.study.puma_line import PumaLine
 from appell.study.run_motion import motion_csv
 from appell.study.scenario import Scenario, puma_line
 from appell.study.scenario_build import Built, build
-from appell.study.scenario_verdict import Verdict, exceeded, verdict_of
+from appell.study.scenario_verdict import Verdict, verdict_of
 from appell.study.straight_line import StraightLine, computed
 
 
@@ -99,7 +99,7 @@ def run(scenario: Scenario | None = None, *, progress: bool = False) -> Result:
         built = build(scenario)
         motion, line = _moved(built, progress)
     told = tuple(dict.fromkeys(str(w.message) for w in caught))
-    told += exceeded(built.robot, motion) if line is None else ()
+    told += motion.warnings if line is None else ()
     seconds = perf_counter() - begin
     return Result(scenario, built.robot, motion, told, seconds, built, line)
 

@@ -187,7 +187,8 @@ class Contacts(Section):
     """How walls and stops of joints are struck."""
 
     stops: Flag = Field(default=True, description="whether joints stop at their limits")
-    restitution: Unit = 1.0
+    stop_restitution: Unit = Field(default=0.0, description="of the joints' limits")
+    restitution: Unit = Field(default=1.0, description="of walls that have none of their own")
     mu: NotNegative = 0.0
     law: Literal["newton", "poisson"] = "newton"
     gap: Positive = Field(default=1e-6, description="m")

@@ -206,7 +206,7 @@ def _torque(scenario: Scenario, robot: Dynamics) -> Any:
 def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
     """The options of appell.control.track, but for the start and the end."""
     _refuse_sections(scenario, "a law", ("walls",))
-    _refuse_entries(scenario, "contacts", ("stops",))
+    _refuse_entries(scenario, "contacts", ("stops", "stop_restitution"))
     _refuse_entries(scenario, "integrator", ("method", "formulation"))
     sensors, actuators, friction = scenario.sensors, scenario.actuators, scenario.robot.friction
     pushes = disturbances_of(scenario, robot)
@@ -226,6 +226,7 @@ def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any
         "formulation": scenario.integrator.formulation,
         "method": scenario.integrator.method,
         "stops": scenario.contacts.stops,
+        "stop_restitution": scenario.contacts.stop_restitution,
     }
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.model.model import Model
 from appell.model.units import TURNING, Units, units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation import Run
@@ -106,23 +105,3 @@ def _checks(scenario: Scenario, run: Run) -> tuple[Held, ...]:
         enough = count >= expect.impacts
         made.append(Held("impacts", count, expect.impacts, "impacts or more", enough))
     return tuple(made)
-
-
-def exceeded(robot: Dynamics, run: Run) -> tuple[str, ...]:
-    """A warning for each joint that was faster, or pushed more, than its model allows."""
-    if not isinstance(robot.model, Model):
-        return ()
-    joints = {joint.name: joint for joint in robot.model.joints}
-    units = dict(zip(robot.joint_names, units_of(robot.joint_kinds, len(joints)), strict=True))
-    told = []
-    for k, name in enumerate(robot.independent):
-        fastest, limit = float(np.abs(run.v[:, k]).max()), float(joints[name].speed)
-        if fastest > limit:
-            u = units[name].speed
-            told.append(f"joint '{name}' reaches {fastest:.4g} {u}; its limit is {limit:.4g} {u}")
-    for k, name in enumerate(robot.actuated[: run.tau.shape[1]]):
-        most, limit = float(np.abs(run.tau[:, k]).max()), float(joints[name].effort)
-        if most > limit:
-            u = units[name].force
-            told.append(f"joint '{name}' takes {most:.4g} {u}; its limit is {limit:.4g} {u}")
-    return tuple(told)

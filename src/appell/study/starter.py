@@ -147,7 +147,7 @@ def _falling(robot: Dynamics) -> Data:
 
 
 def _inelastic() -> Data:
-    """How stops and walls are struck by machines, and an accuracy that suits impacts."""
+    """How walls are struck by machines, and an accuracy that suits impacts."""
     return {
         "contacts": {"restitution": 0.0},
         "integrator": {"rtol": 1e-8, "atol": 1e-9},
@@ -316,7 +316,7 @@ _COMMENTS = {
     "law.name": "appell control laws lists them; module:name is one of your own",
     "sampling.period": "s between samples of the law",
     "expect.max_error": "of any joint, in degrees or m: status 1 if it is exceeded",
-    "contacts.restitution": "of walls and of the joints' stops",
+    "contacts.restitution": "of walls; stop_restitution is that of the joints' limits, 0",
 }
 _MORE = {
     "robot": (

@@ -304,7 +304,7 @@ def test_a_closed_robot_is_thrown_back_at_a_joints_limit(side):
     low, high = sorted((1.0 + side * 0.25, 1.0 - side))
     for name, other in (("crank", "rocker"), ("rocker", "crank")):
         arm = limited(robot, **{name: (low, high), other: (-3.0, 3.0)})
-        run = arm.simulate(q, [0.5 * side], until=1.5, restitution=0.5)
+        run = arm.simulate(q, [0.5 * side], until=1.5, stop_restitution=0.5)
         (impact,) = run.impacts
         assert impact.time == pytest.approx(0.5, abs=1e-9)
         assert impact.points == (name,)
@@ -314,7 +314,7 @@ def test_a_closed_robot_is_thrown_back_at_a_joints_limit(side):
         assert run.q[-1, 0] == pytest.approx(1 + side * (0.25 - 0.25), abs=1e-9)
         assert (run.q[:, [0, 2]] * side).max() <= (1 + side / 4) * side + 1e-9
         assert run.opening.max() < 1e-10
-        rests = arm.simulate(q, [0.5 * side], until=1.0, restitution=0.0, torque=[0.1 * side])
+        rests = arm.simulate(q, [0.5 * side], until=1.0, torque=[0.1 * side])
         assert np.abs(rests.q[-1, 0] - 1 - 0.25 * side) < 1e-9
         assert rests.reactions[-1] @ np.ones(4) == pytest.approx(0.1, abs=1e-9)
         past = arm.simulate(q, [0.5 * side], until=0.6, stops=False)
@@ -343,7 +343,7 @@ def test_a_start_at_a_limit_leaves_it_or_is_thrown_back_at_once():
     robot, q = parallelogram()
     arm = limited(robot, crank=(0.5, 1.0))
     assert not arm.simulate(q, [-0.5], until=0.5).impacts
-    run = arm.simulate(q, [0.5], until=0.5)
+    run = arm.simulate(q, [0.5], until=0.5, stop_restitution=1.0)
     (impact,) = run.impacts
     assert impact.time < 1e-8
     assert run.q[-1, 0] == pytest.approx(0.75, abs=1e-8)

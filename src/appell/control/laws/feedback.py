@@ -53,9 +53,9 @@ def position_error(model: Any, desired: Desired, q: Scalars) -> list[Scalar]:
     return minus(positions(model, desired.q), positions(model, q))
 
 
-def pd(model: Any, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kv: Gain) -> list[Scalar]:
-    """kp e + kv e'."""
-    return plus(times(kp, position_error(model, desired, q)), times(kv, minus(desired.v, v)))
+def pd(model: Any, q: Scalars, v: Scalars, desired: Desired, kp: Gain, kd: Gain) -> list[Scalar]:
+    """kp e + kd e'."""
+    return plus(times(kp, position_error(model, desired, q)), times(kd, minus(desired.v, v)))
 
 
 def reference(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from appell.control.laws.feedback import DEFAULT, Desired, inverse_dynamics, pd
+from appell.control.laws.former_names import formerly
 from appell.control.laws.gains import DAMPING, STIFFNESS
 from appell.control.laws.law import Law, Numbers
 from appell.maths.lists import Gain, Scalars, plus
@@ -18,22 +19,23 @@ def feedforward(
     v: Scalars,
     desired: Desired,
     kp: Gain,
-    kv: Gain,
+    kd: Gain,
     formulation: str = DEFAULT,
 ) -> list[Scalar]:
-    """tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'."""
-    return plus(inverse_dynamics(model, *desired, formulation), pd(model, q, v, desired, kp, kv))
+    """tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kd e'."""
+    return plus(inverse_dynamics(model, *desired, formulation), pd(model, q, v, desired, kp, kd))
 
 
+@formerly(kv="kd")
 @dataclass(frozen=True, eq=False, repr=False)
 class Feedforward(Law):
     """The torques of the desired motion, and PD.
 
-    tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kv e'.
+    tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kd e'.
     """
 
     kp: Numbers | None = None
-    kv: Numbers | None = None
+    kd: Numbers | None = None
 
     equation = staticmethod(feedforward)
-    gains: ClassVar = {"kp": STIFFNESS, "kv": DAMPING}
+    gains: ClassVar = {"kp": STIFFNESS, "kd": DAMPING}

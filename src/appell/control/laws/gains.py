@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,8 @@ class Kind(NamedTuple):
     positive: bool = False
     of_inertia: float | None = None
 
+
+_ROOM = Path(__file__).parent
 
 ANY, EACH = Kind(), Kind(matrix=False, positive=True)
 STIFFNESS, DAMPING = Kind(of_inertia=100.0), Kind(of_inertia=20.0)  # 1/s^2, 1/s: critically damped
@@ -85,7 +89,16 @@ def check_errors(law: str, gains: Mapping[str, Array], joints: Sequence[str]) ->
     if problem is None and order == 3 and swings.any():
         problem = "an error swings for ever, as ki is as large as kp kd"
     if problem is not None:
-        warnings.warn(f"{law}: {problem}.", GainWarning, stacklevel=4)
+        warnings.warn(f"{law}: {problem}.", GainWarning, stacklevel=_who_asked())
+
+
+def _who_asked() -> int:
+    """The ``stacklevel`` of whoever makes a law: the first beyond this room and what dataclasses
+    generate."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and Path(frame.f_code.co_filename).parent in (_ROOM, Path()):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _excluded(gains: Mapping[str, Array], K: list[Array], joints: Sequence[str]) -> str | None:

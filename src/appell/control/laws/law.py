@@ -56,7 +56,7 @@ class Law:
     quantity: ClassVar[str] = "inverse_dynamics"  # what its equation asks of a formulation
     gains: ClassVar[Mapping[str, Kind]] = {}
     regroups: ClassVar[bool] = True  # whether it needs the robot as a whole only
-    damps: ClassVar[tuple[str, ...]] = ()  # its gains in e'' + kv e' + kp e = 0, if errors obey it
+    damps: ClassVar[tuple[str, ...]] = ()  # its gains in e'' + kd e' + kp e = 0, if errors obey it
 
     def __post_init__(self) -> None:
         name = type(self).__name__

@@ -36,6 +36,7 @@ from appell.simulation.progress import progress_bar
 from appell.simulation.run import Run
 from appell.simulation.stepper import tableau
 from appell.simulation.torques import BadTorque, force_law
+from appell.walls import restitution_of
 
 Numbers = npt.ArrayLike
 
@@ -65,6 +66,7 @@ def track(
     method: str | Tableau = "DOP853",
     stops: bool = True,
     progress: bool = False,
+    stop_restitution: float = 0.0,
 ) -> Run:
     """Move ``robot`` along a trajectory under a law that is sampled every ``period`` seconds.
 
@@ -87,11 +89,15 @@ def track(
     ``method`` is the Runge-Kutta method between samples, by name (DOP853, RK45, RK23, or RK4 with
     one step per sample) or as a :class:`~appell.simulation.Tableau`.
 
-    A run that cannot go on keeps its data and says why in ``stopped``. So does one in which a joint
-    passes its limit: it ends with the last sample before that. Impacts at limits are not part of
-    it; ``stops=False`` ignores the limits. A robot with loops ends its run where it becomes
-    singular; encoders, converters and dry friction are for robots without. ``progress`` shows how
-    far the run is.
+    Joints stop at their limits as in :func:`appell.simulate`, and do not bounce unless
+    ``stop_restitution`` (0 to 1) says so; ``run.impacts`` has when, ``run.reactions`` the forces of
+    the stops at each sample. ``stops=False`` ignores the limits. ``run.warnings`` names the stops
+    that were struck, and the speeds and torques beyond the limits of the model, which nothing cuts
+    off but ``torque_limit``.
+
+    A run that cannot go on keeps its data and says why in ``stopped``. A robot with loops ends its
+    run where it becomes singular; encoders, converters and dry friction are for robots without.
+    ``progress`` shows how far the run is.
     """
     _fitting(robot, law)
     n, period = robot.nv, seconds(period)
@@ -107,9 +113,11 @@ def track(
         outside = _UntilNext(outside)
     plant = _plant(robot, drive, friction, outside, (formulation, tableau(method)))
     y = plant.begin(q, v)
-    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant, outside)
+    bounce = restitution_of("track: stop_restitution", stop_restitution)
+    at_limits = Stops(robot, plant, y[: robot.nq], bounce) if stops else None
+    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant, outside, at_limits)
     with progress_bar(progress, 0.0, float(plan.t[-1])) as show:
-        return loop.run(y, Stops(robot, y[: robot.nq]) if stops else None, show)
+        return loop.run(y, show)
 
 
 class _UntilNext:
@@ -135,9 +143,11 @@ class _SampledLoop:
     drive: Drive
     plant: Plant
     outside: _UntilNext | None
+    stops: Stops | None
     rows: list[tuple[Any, ...]] = field(default_factory=list)
+    reactions: dict[int, Array] = field(default_factory=dict)  # of the stops, by sample
 
-    def run(self, y: Array, stops: Stops | None, show: Callable[[float, int], None]) -> Run:
+    def run(self, y: Array, show: Callable[[float, int], None]) -> Run:
         """Sample by sample, from the state y = (q, v) to the end or as far as it goes; ``show`` is
         told the time."""
         t, state = self.plan.t.tolist(), self.law.initial
@@ -150,11 +160,7 @@ class _SampledLoop:
             if self.outside is not None:
                 self.outside.last = nextafter(now + self.period, -inf)
             try:
-                plant = self.plant
-                before = len(plant.steps), len(plant.pieces)
-                y = plant.advance(now, y, held, self.period)
-                recent = plant.steps[before[0] :], plant.pieces[before[1] :]
-                stopped = stops.passed(*recent) if stops else None
+                y = self.advance(k, now, y, held)
             except (Lost, BadTorque) as problem:
                 stopped = str(problem)
             except KeyboardInterrupt:
@@ -163,6 +169,25 @@ class _SampledLoop:
             if stopped:
                 break
         return self.result(stopped)
+
+    def advance(self, k: int, now: float, y: Array, held: Array) -> Array:
+        """The state a period later: freely, and with stops where a limit is passed so."""
+        plant, stops, lost = self.plant, self.stops, None
+        if stops is None or not stops.touched(y):
+            steps, pieces = len(plant.steps), len(plant.pieces)
+            try:
+                after = plant.advance(now, y, held, self.period)
+            except Lost as problem:
+                lost = problem
+            if stops is None or not stops.passed(plant.steps[steps:], plant.pieces[pieces:]):
+                if lost is not None:
+                    raise lost
+                self.reactions.pop(k, None)
+                return after
+            del plant.steps[steps:], plant.pieces[pieces:]
+        plant.tau = held
+        after, self.reactions[k], self.reactions[k + 1] = stops.advance(now, y, self.period)
+        return after
 
     def sample(self, k: int, y: Array, state: Array) -> tuple[Array, Array, str | None]:
         """What is held for a period, the law's state after it, and what is wrong."""
@@ -187,6 +212,11 @@ class _SampledLoop:
         y, tau, asked, measured, states = (np.array(x) for x in columns[:5])
         count, n, robot = len(y), self.robot.nq, self.robot
         q, v = np.ascontiguousarray(y[:, :n]), np.ascontiguousarray(y[:, n:])
+        contacts = self.stops.contacts.names if self.stops else ()
+        reactions = np.zeros((count, len(contacts)))
+        for k, forces in self.reactions.items():
+            reactions[k] = forces
+        pieces = [*quintics(self.plant.steps), *self.plant.pieces]
         return Run(
             t=self.plan.t[:count],
             q=q,
@@ -194,13 +224,13 @@ class _SampledLoop:
             tau=tau,
             kinetic=robot.kernel("kinetic_energy")(q, v),
             potential=robot.kernel("potential_energy")(q),
-            impacts=[],
-            contacts=(),
-            reactions=np.empty((count, 0)),
+            impacts=self.stops.impacts if self.stops else [],
+            contacts=contacts,
+            reactions=reactions,
             residuals={},
             stopped=stopped,
             robot=robot,
-            pieces=[*quintics(self.plant.steps), *self.plant.pieces],
+            pieces=sorted(pieces, key=lambda piece: piece.start),
             **self.plant.of_loops(q, v),
             desired=self.plan.q[:count],
             desired_v=self.plan.v[:count],

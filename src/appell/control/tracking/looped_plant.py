@@ -12,7 +12,7 @@ from appell.maths.tableau import Tableau
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation.mechanics import mechanics_of
 
-_SINGULAR = 1e-4  # the margin at which a run ends, as for simulate
+SINGULAR = 1e-4  # the margin at which a run ends, as for simulate
 
 
 class LoopedPlant(Plant):
@@ -28,11 +28,16 @@ class LoopedPlant(Plant):
         formulation: str | None = None,
         method: str | Tableau = "DOP853",
     ) -> None:
-        self.mechanics = mechanics_of(robot, formulation, _SINGULAR)
+        self.mechanics = mechanics_of(robot, formulation, SINGULAR)
         super().__init__(robot, damping, external, self.mechanics.formulation, method)
         self.viscous = viscous if viscous.any() else None
-        self.on_joints = self.mechanics.driven(self._motors)
+        self.on_joints = self.mechanics.driven(self.motors)
         self.plain = False
+
+    @property
+    def friction(self) -> tuple[Array, Array, Array, Array]:
+        none, coulomb, stiction, constant = super().friction
+        return none if self.viscous is None else self.viscous, coulomb, stiction, constant
 
     def begin(self, q: Array, v: Array) -> Array:
         """The state to begin with; refused if it is open or singular."""
@@ -73,6 +78,3 @@ class LoopedPlant(Plant):
         if self.external is not None:
             forces = forces + self.mechanics.pushed(self.q, self.external(t, self.q, self.v))
         return forces
-
-    def _motors(self, t: float, q: Array, v: Array) -> Array:
-        return self.tau - self.damping * v if self.damping.any() else self.tau

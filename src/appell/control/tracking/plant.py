@@ -21,7 +21,7 @@ from appell.simulation.stepper import Failed, Stepper, tableau
 External = Callable[[float, Array, Array], Array]
 
 RTOL, ATOL = 1e-11, 1e-12
-_SMALLEST, _MOST = 1e-10, 2000  # steps, in s and in a period: beyond them no arm can be
+_SMALLEST, MOST_STEPS = 1e-10, 2000  # in s and in a period: beyond them no arm can be
 
 
 class Lost(Exception):
@@ -43,10 +43,11 @@ class Plant:
         nq = robot.nq
         self.damping, self.external = damping, external
         self.plain = external is None and not damping.any()
+        self.formulation, self.method = formulation, tableau(method)
         self.flow = flow(robot, formulation)
         self.tau: Array = np.zeros(robot.system.size("d"))
         count = nq + self.n
-        self.stepper = Stepper(tableau(method), self.rate, count, RTOL, ATOL, smallest=_SMALLEST)
+        self.stepper = Stepper(self.method, self.rate, count, RTOL, ATOL, smallest=_SMALLEST)
         self.stepper.h = np.inf  # tried first: all of the period
         # The state at which a rate is asked for: always the same array.
         self.q, self.v = self.stepper.stage[:nq], self.stepper.stage[nq:]
@@ -57,6 +58,16 @@ class Plant:
         """The state to begin with."""
         return np.concatenate([q, v])
 
+    @property
+    def friction(self) -> tuple[Array, Array, Array, Array]:
+        """Viscous, Coulomb, stiction and constant friction of all joints, ``damping`` apart."""
+        viscous, coulomb, stiction, constant = np.zeros((4, self.robot.model.nv))
+        return viscous, coulomb, stiction, constant
+
+    def motors(self, t: float, q: Array, v: Array) -> Array:
+        """What the motors give at the robot's speeds v."""
+        return self.tau - self.damping * v if self.damping.any() else self.tau
+
     def of_loops(self, q: Array, v: Array) -> dict[str, Any]:
         """What the run of a closed robot through states (N, ...) has besides."""
         return {}
@@ -65,7 +76,7 @@ class Plant:
         """The state a period later; the steps to it are kept."""
         self.tau, end = tau, start + period
         self.stepper.begin(start, y, end)
-        for _ in range(_MOST):
+        for _ in range(MOST_STEPS):
             self.step()
             if self.stepper.t >= end:
                 return self.stepper.y
@@ -96,5 +107,5 @@ class Plant:
 
     def forces(self, t: float) -> Array:
         """On the joints, friction apart."""
-        tau = self.tau - self.damping * self.v
+        tau = self.motors(t, self.q, self.v)
         return tau if self.external is None else tau + self.external(t, self.q, self.v)

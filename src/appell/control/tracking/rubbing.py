@@ -61,6 +61,10 @@ class RubbingPlant(Plant):
         self.held: list[Array] = []  # friction of what sticks, at each stage that was asked for
         self.set(np.zeros(self.n), np.zeros(self.n, dtype=bool))
 
+    @property
+    def friction(self) -> tuple[Array, Array, Array, Array]:
+        return super().friction[0], self.coulomb, self.stiction, self.constant
+
     def set(self, way: Array, stuck: npt.NDArray[np.bool_]) -> None:
         """Which way joints turn, and which of them stick."""
         self.way, self.stuck, self.free = way, stuck, np.where(stuck, 0.0, 1.0)

@@ -1,27 +1,38 @@
-"""Where a tracked arm passes the limits of its joints."""
+"""The limits of a tracked arm's joints: it moves freely from sample to sample, and where it would
+pass a limit, the sample is moved through once more as a flight with impacts at the stops."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
+from appell.control.tracking.looped_plant import SINGULAR
+from appell.control.tracking.plant import ATOL, MOST_STEPS, RTOL, Lost, Plant
 from appell.errors import InputError
-from appell.model.limits import limits
-from appell.model.model import Model
 from appell.robots.closed.near_singular import first_limit
 from appell.robots.dynamics import Array, Dynamics
+from appell.simulation.contacts.contact import find_contacts
+from appell.simulation.contacts.impact import Impact
+from appell.simulation.events import Degenerate
+from appell.simulation.flight import Flight, Options, Stopped
+from appell.simulation.mechanics import Mechanics, mechanics_of
 from appell.simulation.path import IntegratorStep, Piece, quintics
 
 _BEYOND = 1e-6  # rad or m that a start may be beyond a limit, as for simulate
+_TOUCH = 1e-9  # rad or m
+_IMPACTS = 10_000  # within one second, as for simulate
 
 
 class Stops:
-    """The limits of a robot's joints, and how far beyond each of them it starts."""
+    """The stops of a robot's joints at their limits, and what struck them."""
 
-    def __init__(self, robot: Dynamics, q: Array) -> None:
-        known = limits(robot.model) if isinstance(robot.model, Model) else ()
-        beyond = [(limit, float(limit.beyond(q))) for limit in known]
+    def __init__(self, robot: Dynamics, plant: Plant, q: Array, restitution: float) -> None:
+        self.plant, self.restitution = plant, restitution
+        self.contacts = find_contacts(robot.model, (), None, True)
+        self.impacts: list[Impact] = []
+        beyond = [(limit, float(limit.beyond(q))) for limit in self.contacts.stops]
         for limit, by in beyond:
             if by > _BEYOND:
                 raise InputError(
@@ -38,21 +49,65 @@ class Stops:
                 upper[k] = min(upper[k], bound)
         self.lower, self.upper = lower, upper
 
-    def passed(self, steps: Sequence[IntegratorStep], pieces: Sequence[Piece] = ()) -> str | None:
-        """The first limit that is passed within some steps or pieces, and when."""
+    # Whether a limit is passed
+
+    def touched(self, y: Array) -> bool:
+        """Whether a joint is on a stop."""
+        return any(limit.beyond(y) > -_TOUCH for limit, _ in self.limits)
+
+    def passed(self, steps: Sequence[IntegratorStep], pieces: Sequence[Piece] = ()) -> bool:
+        """Whether any limit is passed within some steps or pieces."""
         if not self.limits:
-            return None
+            return False
         suspects = [*pieces, *quintics([step for step in steps if not self._keeps(step)])]
-        for piece in suspects:
-            reached = first_limit(self.limits, piece.start, piece.end, piece.at)
-            if reached is not None:
-                return f"{reached[1]} is passed at {reached[0]:.6g} s"
-        return None
+        return any(first_limit(self.limits, p.start, p.end, p.at) is not None for p in suspects)
 
     def _keeps(self, step: IntegratorStep) -> bool:
         """Whether all positions of a step are certainly within the limits."""
         points = _control_points(step)
         return bool((points <= self.upper).all() and (points >= self.lower).all())
+
+    # The motion with stops
+
+    @cached_property
+    def mechanics(self) -> Mechanics:
+        """How the robot moves, with the friction of the plant."""
+        mechanics = mechanics_of(self.plant.robot, self.plant.formulation, SINGULAR)
+        viscous, coulomb, _, constant = self.plant.friction
+        mechanics.friction = viscous, coulomb, constant
+        return mechanics
+
+    def advance(self, start: float, y: Array, period: float) -> tuple[Array, Array, Array]:
+        """The state a period later, and the forces of the stops at its beginning and its end; the
+        pieces and the impacts on the way are kept."""
+        plant, mechanics, nq = self.plant, self.mechanics, self.plant.robot.nq
+        options = Options(
+            restitution=0.0, stop_restitution=self.restitution, mu=0.0, law="newton", gap=_BEYOND,
+            friction=True, method=plant.method, rtol=RTOL, atol=ATOL, max_step=period,
+            max_impacts=_IMPACTS, max_steps=MOST_STEPS,
+        )  # fmt: skip
+        flight = Flight(mechanics, self.contacts, plant.motors, options, None)
+        on_joints = flight.holder.torque
+
+        def forces(t: float, q: Array, u: Array) -> Array:
+            f = on_joints(t, q, u)
+            if plant.external is None:
+                return f
+            return f + mechanics.pushed(q, plant.external(t, q, mechanics.own(q, u)))
+
+        flight.holder.torque = forces
+        flight.holder.stiction = plant.friction[2]
+        flight.begin(start, y[:nq], y[nq:])
+        try:
+            flight.fly(start + period, lambda t, impacts: None)
+        except (Stopped, Degenerate) as reason:
+            raise Lost(str(reason)) from None
+        finally:
+            plant.pieces.extend(flight.pieces)
+            self.impacts.extend(flight.impacts)
+        first = [row for row in flight.rows if row[0] == start][-1]
+        after = np.concatenate([flight.q, mechanics.own(flight.q, flight.v)])
+        return after, first[3], flight.rows[-1][3]
 
 
 def _control_points(step: IntegratorStep) -> Array:

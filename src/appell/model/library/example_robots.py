@@ -1,9 +1,11 @@
 """Robots of the package example-robot-data (https://github.com/Gepetto/example-robot-data), by the
-names it gives them. It holds files only; ``pip install example-robot-data`` brings them."""
+names it gives them. It holds files only; ``pip install example-robot-data`` brings them. The
+package robot_descriptions, if it is there instead, clones the same files when it is first asked."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,12 +75,18 @@ EXAMPLES = {
 }
 
 
+def packaged_file(name: str) -> Path | None:
+    """The file of a robot, if the package is installed and has it."""
+    paths = (folder / EXAMPLES[name].file for folder in robot_folders())
+    return next((path for path in paths if path.is_file()), None)
+
+
 def example_file(name: str) -> Path:
-    """The file of a robot of the package; refused if the package is not there."""
-    for folder in robot_folders():
-        path = folder / EXAMPLES[name].file
-        if path.is_file():
-            return path
+    """The file of a robot of the package; refused if neither the package nor robot_descriptions is
+    there."""
+    path = packaged_file(name) or _cloned_file(name)
+    if path is not None:
+        return path
     there = any(folder.is_dir() for folder in robot_folders())
     why = (
         f"the release that is installed has no {EXAMPLES[name].file}"
@@ -89,6 +97,21 @@ def example_file(name: str) -> Path:
         f"'{name}' is a robot of the package {PACKAGE}, {why}; pip install -U {PACKAGE}, or give "
         "the path of a .urdf file."
     )
+
+
+def _cloned_file(name: str) -> Path | None:
+    """The file as robot_descriptions has it, if that is installed."""
+    try:
+        panda = import_module("robot_descriptions.panda_description")
+    except ImportError:
+        return None
+    except Exception as problem:  # of the network, or of git
+        raise ModelError(
+            f"'{name}': robot_descriptions cannot get its files ({problem}); pip install {PACKAGE} "
+            "brings them."
+        ) from None
+    path = Path(panda.REPOSITORY_PATH) / "robots" / EXAMPLES[name].file
+    return path if path.is_file() else None
 
 
 def robot_folders() -> list[Path]:

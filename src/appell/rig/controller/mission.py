@@ -11,6 +11,7 @@ from appell.control.laws.law import Law
 from appell.control.trajectories.sampled import planned
 from appell.errors import InputError
 from appell.given import is_number, vector, whole
+from appell.model.units import Units
 from appell.rig.machine.machine import Machine
 from appell.rig.machine.outputs import Switch, bits_of, schedule
 from appell.robots.robot import Array
@@ -180,11 +181,19 @@ def _refuse_far(q: Array, machine: Machine) -> None:
     out = ((q < lower) | (q > upper)).any(axis=0)
     if out.any():
         j = int(np.argmax(out))
+        unit = machine.units[j]
         raise InputError(
-            f"the trajectory takes joint {j + 1} from {q[:, j].min():.4g} to {q[:, j].max():.4g} "
-            f"{machine.units[j].position}; '{machine.name}' goes from {lower[j]:.4g} to "
-            f"{upper[j]:.4g}."
+            f"the trajectory takes joint {j + 1} {_span(q[:, j].min(), q[:, j].max(), unit)}; "
+            f"'{machine.name}' goes {_span(lower[j], upper[j], unit)}."
         )
+
+
+def _span(low: float, high: float, unit: Units) -> str:
+    """Positions in SI, and as commands take them."""
+    text = f"from {low:.4g} to {high:.4g} {unit.position}"
+    if unit.shown == unit.position:
+        return text
+    return f"{text} ({unit.scale * low:.4g} to {unit.scale * high:.4g} {unit.shown})"
 
 
 def _refuse_fast(q: Array, v: Array, machine: Machine) -> None:
@@ -194,7 +203,15 @@ def _refuse_fast(q: Array, v: Array, machine: Machine) -> None:
     fast = most > fastest
     if fast.any():
         j = int(np.argmax(fast))
+        asked, possible = (_speed(x[j], machine.units[j]) for x in (most, fastest))
         raise InputError(
-            f"the trajectory moves joint {j + 1} at {most[j]:.4g} {machine.units[j].speed}; "
-            f"'{machine.name}' goes at {fastest[j]:.4g} at most: give it more time."
+            f"the trajectory moves joint {j + 1} at {asked}; '{machine.name}' goes at {possible} "
+            "at most: give it more time."
         )
+
+
+def _speed(speed: float, unit: Units) -> str:
+    text = f"{speed:.4g} {unit.speed}"
+    if unit.shown == unit.position:
+        return text
+    return f"{text} ({unit.scale * speed:.4g} {unit.shown}/s)"

@@ -121,10 +121,13 @@ class Contacts:
         """Which contacts are with a wall that is given by a function of the user's."""
         return self.per_contact(lambda wall: isinstance(wall, Implicit), False).astype(bool)
 
-    def per_contact(self, of_wall: Callable[[Wall], float | None], otherwise: float) -> Array:
-        """A number of each contact's wall; ``otherwise`` where the wall has none, and at stops."""
+    def per_contact(
+        self, of_wall: Callable[[Wall], float | None], otherwise: float, at_stops: float = 0.0
+    ) -> Array:
+        """A number of each contact's wall, ``otherwise`` where the wall has none; and that of the
+        stops."""
         of_walls = [otherwise if (x := of_wall(w)) is None else x for w in self.walls]
-        return np.array([*of_walls * len(self.points), *[otherwise] * len(self.stops)])
+        return np.array([*of_walls * len(self.points), *[at_stops] * len(self.stops)])
 
     @cached_property
     def geometry(self) -> Geometry:

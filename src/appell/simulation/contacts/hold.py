@@ -102,6 +102,7 @@ class Holder:
         self.torque = mechanics.loaded(mechanics.driven(torque), forces, axes)
         self.smallest = max(atol, 1e-12)
         self.viscous, self.dry, self.constant = (friction * x for x in mechanics.friction)
+        self.stiction = self.dry  # the most that holds a joint at rest
         self.rubs = bool(self.viscous.any() or self.dry.any())
 
     def at(self, q: Array, v: Array) -> ContactState:
@@ -184,7 +185,7 @@ class Holder:
             self.mu[k] * f.normal[modes.place[k]] - np.linalg.norm(force)
             for k, force in zip(modes.stuck, f.friction, strict=True)
         ]
-        held = self.dry[list(modes.still)] - np.abs(f.joints)
+        held = self.stiction[list(modes.still)] - np.abs(f.joints)
         forces = np.concatenate([f.normal, np.array(reserve), held])
         margins = [forces + _SLACK * (largest + 1e-3), self._speeds(q, v, modes)]
         if modes.guess is not None and len(modes.closed):

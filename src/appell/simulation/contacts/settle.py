@@ -51,7 +51,7 @@ def settle(
         slowest = np.maximum(holder.slowest(c, touching, t, q, v), STILL)
         rests, slow = c.rate[touching] <= slowest, float(slowest.max())
         near, leaving = touching[rests], touching[~rests]
-    elif holder.dry.any():
+    elif holder.stiction.any():
         near, leaving, slow = NONE, NONE, STILL
     else:
         return q, v, Modes()
@@ -106,7 +106,7 @@ def _instant(
 ) -> _Instant:
     mechanics = holder.mechanics
     speeds = mechanics.speeds(q, v)
-    dry = [int(j) for j in np.flatnonzero(holder.dry)]
+    dry = [int(j) for j in np.flatnonzero(holder.stiction)]
     # A joint whose speed has just turned round is as fast as the slack of its margin, and a little
     # faster by how exactly that was located, and where joints follow others by rounding.
     at_rest = [j for j in dry if abs(speeds[j]) <= 2 * slow]
@@ -215,7 +215,7 @@ class _Rubbing:
         for j in now.at_rest:
             rows.append(joints[[j]])
             free.append(accelerations[[j]])
-            self.units.append(CoulombFriction((at,), None, bound=float(holder.dry[j])))
+            self.units.append(CoulombFriction((at,), None, bound=float(holder.stiction[j])))
             at += 1
         U = np.linalg.solve(L, np.vstack(rows).T)
         W, w = U.T @ U, np.concatenate(free)

@@ -1,0 +1,92 @@
+"""Writes docs/commands.md from the commands themselves: python docs/commands.py"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from appell.cli import app
+
+PAGE = Path(__file__).with_suffix(".md")
+
+# How long commands take, where that is more than some seconds.
+DURATIONS = {
+    "control soak": "as long as `--minutes` says, and 10 s.",
+    "identify excite": "up to 8 minutes (the Panda with friction).",
+}
+
+HEAD = """# Commands
+
+`appell COMMAND --help` (or `-h`) tells what is on this page; `python docs/commands.py` makes it.
+
+- The robot is always the first argument: a name that `appell list` knows, or the path of a `.urdf`
+  file.
+- `-o`, `--output` names what is written. What is there already is never overwritten: a number is
+  added to the name (`appell export --force` replaces what an earlier export wrote).
+- `-q`, `--quiet` prints less, `-v`, `--verbose` more; `--json` prints results for programs, in SI
+  units.
+- Positions are in degrees on the command line, and in m for joints that slide. In files they are in
+  rad and m, unless the name of a column says otherwise: `q1 [deg]`.
+- Motions are CSV files with named columns: `t`, `q1`, ..., and perhaps `v1`, ..., `a1`, ...,
+  `tau1`, .... What `appell run` and `appell identify excite` write, `appell control follow` moves
+  along, and `appell identify fit` reads.
+- The status is 0 if all went well, 1 if the result is not what it should be (a fault, a row out of
+  bounds), 2 for what was refused, 130 after Ctrl-C. What was done until Ctrl-C is kept where it is
+  of use, and called so.
+- `appell --install-completion` lets the shell complete commands and options.
+"""
+
+
+def commands(command: Any, path: str = "") -> dict[str, Any]:
+    """All commands by what one types, without groups."""
+    if not hasattr(command, "commands"):
+        return {path: command}
+    found: dict[str, Any] = {}
+    for name, inner in sorted(command.commands.items()):
+        found |= commands(inner, f"{path} {name}".strip())
+    return found
+
+
+def examples(command: Any) -> list[str]:
+    """The examples at the end of a command's help."""
+    return (command.epilog or "").removeprefix("Example: ").split("; ")
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for path, command in commands(get_command(app)).items():
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]
+        usage = " ".join(["appell", path, *map(_metavar, arguments), "[OPTIONS]"])
+        parts.append(f"## appell {path}\n\n    {usage}\n")
+        parts.append(re.sub(r"\s+", " ", command.help or "").strip() + "\n")
+        if path in DURATIONS:
+            parts.append(f"Takes {DURATIONS[path]}\n")
+        rows = [(f"`{_metavar(p)}`", p) for p in arguments]
+        rows += [(", ".join(f"`{x}`" for x in p.opts + p.secondary_opts), p) for p in options]
+        if rows:
+            parts.append("| argument or option | meaning |\n| --- | --- |")
+            parts.append("\n".join(f"| {name} | {_meaning(p)} |" for name, p in rows) + "\n")
+        parts.append("\n".join(f"    {line}" for line in examples(command) if line) + "\n")
+    return "\n".join(parts)
+
+
+def _metavar(parameter: Any) -> str:
+    name = parameter.metavar or parameter.name.upper()
+    return name if parameter.required or name.startswith("[") else f"[{name}]"
+
+
+def _meaning(parameter: Any) -> str:
+    text = (getattr(parameter, "help", None) or "").replace("|", r"\|")
+    default = parameter.default
+    if default in (None, False, True, "", (), []) or callable(default):
+        return text
+    return f"{text} (default: {default})"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
