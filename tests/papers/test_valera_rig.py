@@ -39,7 +39,7 @@ def test_tables_hold_what_was_run(monkeypatch):
     assert [row.what for row in followed.rows] == list(REFERENCES)
     assert not followed.failures
     assert followed.rows[0].ours[2] == np.abs(driven("ramp").volts).max()
-    assert cycle.columns[-1] == "this machine"
+    assert cycle.columns[-1] == "ours, this machine"
     assert cycle.rows[0].ours == [0.225, 0.061, None]
     assert [row.ours[2] for row in cycle.rows[1:]] == [pytest.approx(x) for x in (0.1, 0.2, 0.2)]
 

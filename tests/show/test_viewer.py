@@ -117,7 +117,7 @@ def test_a_slider_moves_the_arm_of_a_file_and_the_torque_shown_is_its_gravity(tm
         for _ in range(20):
             page.keyboard.press("ArrowRight")
         until(lambda: thumbs.nth(0).get_attribute("aria-valuenow") == "0.2")
-        page.locator("input:visible").first.fill("40")
+        page.locator("input.mantine-NumberInput-input").first.fill("40")
         page.keyboard.press("Enter")
         until(lambda: viewer.q[0] == np.deg2rad(40))
         until(lambda: value(page, "gravity", "shoulder") == robot.gravity(viewer.q)[0])
@@ -151,9 +151,9 @@ def test_the_loop_of_a_five_bar_stays_closed_while_it_is_dragged(opened):
         page.mouse.up()
         assert max(np.abs(robot.closure(q)).max() for q in seen) < 1e-10
         # Where the forearms do not reach, it stays, and says so.
-        page.locator("input:visible").nth(1).fill("-10")
+        page.locator("input.mantine-NumberInput-input").nth(1).fill("-10")
         page.keyboard.press("Enter")
-        page.locator("input:visible").nth(0).fill("180")
+        page.locator("input.mantine-NumberInput-input").nth(0).fill("180")
         page.keyboard.press("Enter")
         page.locator(".appell-message").wait_for()
         assert "stays where it is" in page.locator(".appell-message").inner_text()
