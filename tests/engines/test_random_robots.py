@@ -52,7 +52,7 @@ COMPILED = {
     "forward_dynamics_derivatives": 4,
 }
 COMPILED_OTHERWISE = 6
-SAMPLE = (13, 49, 149)  # seeds of robots of 14, 20 and 30 joints that are compiled all the same
+SAMPLE = (13, 49, 119)  # seeds of robots of 14, 20 and 30 joints that are compiled all the same
 SAMPLE_DERIVATIVES = 20
 
 # The 24 rotations of a cube: the axes permuted, with signs.
@@ -64,12 +64,12 @@ SIGNED = [
 CUBE = [R for R in SIGNED if np.linalg.det(R) > 0]
 
 
-@pytest.mark.parametrize("seed", range(210), ids=lambda seed: f"{seed}, {1 + seed % 30} joints")
+@pytest.mark.parametrize("seed", range(120), ids=lambda seed: f"{seed}, {1 + seed % 30} joints")
 def test_random_robots_move_as_other_engines_say(seed):
     assert not disagreements(*random_links_and_hinges(1 + seed % 30, seed), seed)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_robots_built_at_right_angles_move_as_other_engines_say(seed):
     """Parallel and crossing axes, zero offsets: where constants fold away and angles are free."""
     links, hinges = random_links_and_hinges(1 + seed % 8, seed)
