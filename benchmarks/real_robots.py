@@ -17,7 +17,7 @@ def pairs() -> Iterator[tuple[str, Call, Call]]:
     """What is computed, our call and Pinocchio's; raises where they differ."""
     import pinocchio as pin
 
-    from benchmarks.agreement import Both
+    from benchmarks.both import Both
 
     for name, shown in ROBOTS.items():
         both = Both.real(name, "fixed" if name == "ur5" else "free")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.agreement import INVERTING, REAL, TESTS, Both, condition, derivatives, differences
+from benchmarks.agreement import INVERTING, REAL, TESTS, condition, derivatives, differences
+from benchmarks.both import Both
 
 CLOSE = 1e-11  # sums over at most 40 bodies, of two computations in float64
 SAMPLE = [(Both.tree, seed, ("fixed", "free")[seed % 2]) for seed in range(8)]

@@ -10,7 +10,7 @@ import pytest
 from batches import AsWritten
 
 import appell
-from benchmarks.agreement import Both
+from benchmarks.both import Both
 
 # Relative to the largest entry, or to 1: rounding, and the conditions of M and of J M^-1 J^T, each
 # up to 1e4 at these states.

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from appell.control.kinematics.task_equations import Part, equation, rotation_vector
 from appell.maths.vector import Tensor, Vector
-from benchmarks.agreement import Both
+from benchmarks.both import Both
 
 STEP = 1e-6  # central differences then err by 1e-10 (rounding over the step) and less (its square)
 

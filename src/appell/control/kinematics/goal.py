@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,7 @@ def tasks_of(pose: Tasks, frame: FrameName | None = None) -> tuple[Task, ...]:
     elif isinstance(pose, list | tuple) and any(isinstance(x, Task) for x in pose):
         tasks = tuple(pose)
     else:
-        return (FrameTask(frame, pose),)  # type: ignore[arg-type]  # numbers
+        return (FrameTask(frame, cast("Numbers", pose)),)
     if frame is not None:
         raise InputError(f"frame = {frame!r}: tasks name their frames themselves; leave it out.")
     bad = [x for x in tasks if not isinstance(x, Task)]

@@ -39,8 +39,9 @@ def _improved(
     """The rows from start to end, made small while those before stay as they are."""
     whole = goal._replace(rows=end)
     e, J = whole.both(q)
-    held = goal._replace(rows=start, offset=e[:, :start])
-    held.offset[:, : goal.rows] = 0.0  # type: ignore[index]  # the first are reached
+    offset = e[:, :start]
+    offset[:, : goal.rows] = 0.0  # the first are reached
+    held = goal._replace(rows=start, offset=offset)
     if not np.isfinite(e).all():  # as that of a gaze at a point straight behind: begin beside it
         aside = np.random.default_rng(0).uniform(-_BESIDE, _BESIDE, J[:, 0].shape)
         beside = descend(held, np.clip(goal.moved(q, aside), *limits), limits)
