@@ -2,8 +2,10 @@
 # make test   set up, lint, types, layers, all tests, and some of them as on other processors
 # make quick  lint, types, layers and a chosen part of the tests, in two minutes
 # make machines  only that part of make test that runs as on other processors
+# make soak   all tests, also the drawn cases of which make test runs one in three
 # make bench  side by side with other libraries (several minutes)
 # make campaign  10,000 random flights against random walls (three quarters of an hour)
+# make unkind  a sweep on Dask that is treated badly: 20,000 points, the same bits (some minutes)
 # make docs   build the documentation (make pictures draws its pictures anew)
 
 PYTHON ?= python3
@@ -17,7 +19,7 @@ QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.p
 	tests/robots/closed/test_closed.py tests/simulation/test_solvers.py tests/control/test_laws.py \
 	tests/identify/test_base_parameters.py
 
-.PHONY: demo test quick machines lint bench campaign pictures docs clean
+.PHONY: demo test soak quick machines lint bench campaign unkind pictures docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/appell run
@@ -25,6 +27,9 @@ demo: $(VENV)/.demo
 test: lint $(VENV)/.browser
 	$(BIN)/pytest $(CORES)
 	$(BIN)/python tests/machines.py $(CORES)
+
+soak: lint $(VENV)/.browser
+	$(BIN)/pytest $(CORES) --all
 
 quick: lint
 	$(BIN)/pytest $(CORES) $(QUICK)
@@ -44,12 +49,16 @@ bench: $(VENV)/.bench
 campaign: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.impacts
 
+unkind: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.unkind
+
 pictures: $(VENV)/.test $(VENV)/.browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/answers.py
+	$(BIN)/python docs/papers.py
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # One environment; each target adds the extras it needs.
 $(VENV)/bin/python:

@@ -3,6 +3,7 @@
 python -m benchmarks            all of it, about five minutes, into docs/ and README.md
 python -m benchmarks --quick    one case of each kind, under a minute, on the terminal only
 python -m benchmarks --again    write the documents anew from the last results
+python -m benchmarks --limits   the same, but how near the machine's limits are is measured anew
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from benchmarks.cases import cases
 from benchmarks.figures import figures
 from benchmarks.formulations import formulations
 from benchmarks.fresh import first_calls
+from benchmarks.limits import limits
 from benchmarks.machine import libraries, machine
 from benchmarks.measure import measure, started
 from benchmarks.operations import operation_counts
 from benchmarks.report import RESULTS, write
 from benchmarks.report.terminal import show
+from benchmarks.rollouts import rollouts
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,14 +35,19 @@ ROOT = Path(__file__).parents[1]
 def main(
     quick: Annotated[bool, typer.Option(help="One case of each kind.")] = False,
     again: Annotated[bool, typer.Option(help="Write documents from the last results.")] = False,
+    only_limits: Annotated[
+        bool, typer.Option("--limits", help="Measure only how near the machine's limits are.")
+    ] = False,
     states: Annotated[int | None, typer.Option(help="At most so many states a batch.")] = None,
     rounds: Annotated[int | None, typer.Option(help="How often each case is timed.")] = None,
     into: Annotated[Path | None, typer.Option(help="Folder to write to.")] = None,
 ) -> None:
     """Time Appell and other libraries side by side on one core of this machine."""
     into = into or (None if quick else ROOT)
-    if again:
+    if again or only_limits:
         results = json.loads(((into or ROOT) / RESULTS).read_text())
+        if only_limits:
+            results["limits"] = limits(rounds or 15, quick, states)
     else:
         results = run(quick, states, rounds or (5 if quick else 15))
     show(results)
@@ -60,7 +68,7 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
     peers = dict.fromkeys(peer for case in chosen for peer in case.peers)
     measured = []
     with _progress() as progress, started(peers) as (workers, versions, absent):
-        task = progress.add_task("", total=len(chosen) + 2)
+        task = progress.add_task("", total=len(chosen) + 3)
 
         def tell(subject: str, what: str) -> None:
             progress.update(task, description=f"{subject}: {what}")
@@ -73,21 +81,28 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
                 )
             )
             progress.advance(task)
+        tell("limits of the machine", "in turn")
+        reached = limits(rounds, quick, states)
+        progress.advance(task)
         waits = first_calls(1 if quick else 7, not quick, lambda what: tell("first call", what))
         progress.advance(task)
         tell("formulations", "all in turn")
         compared = formulations(2 if quick else 15)
         tell("single figures", "in turn")
         single = figures(2 if quick else 15)
+        tell("rollouts", "in turn")
+        loops = rollouts(2 if quick else 15)
         progress.advance(task)
     return about | {
         "versions": {**libraries(), **versions},
         "rounds": rounds,
         "cases": measured,
+        "limits": reached,
         "first call": waits,
         "operations": operation_counts(),
         "formulations": compared,
         "figures": single,
+        "rollouts": loops,
     }
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -40,19 +40,30 @@ def figures(rounds: int) -> list[dict[str, Any]]:
 
 
 def measured(rounds: int) -> Iterator[dict[str, Any]]:
+    yield from timed(
+        (
+            jobs
+            for group in (
+                [[_flight()], _steps()],
+                _real(rounds < 3),
+                _closed(),
+                _control(),
+                _identify(rounds < 3),
+            )
+            for jobs in group
+        ),
+        rounds,
+    )
+
+
+def timed(groups: Iterable[list[Job]], rounds: int) -> Iterator[dict[str, Any]]:
+    """Times of jobs on one core, each group's in turn."""
     import appell
 
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     appell.set_threads(1)
-    for jobs in (
-        [_flight()],
-        _steps(),
-        *_real(rounds < 3),
-        *_closed(),
-        *_control(),
-        *_identify(rounds < 3),
-    ):
+    for jobs in groups:
         taken: list[list[float]] = [[] for _ in jobs]
         for job in jobs:
             job.run()  # compiles

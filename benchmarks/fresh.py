@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,13 +37,22 @@ def first_calls(times: int, long: bool, tell: Callable[[str], None]) -> dict[str
 
 
 def _first_call(cache: str, *arguments: str) -> dict[str, float]:
-    # Modules are read as an installed package's are: compiled by an earlier process.
+    seconds: dict[str, float] = json.loads(
+        new_process(["-m", "benchmarks.first_call", *arguments], APPELL_CACHE=cache)
+    )
+    return seconds
+
+
+def new_process(arguments: Sequence[str], **settings: str) -> str:
+    """What a new process of Python prints. It reads modules as an installed package's are read:
+    compiled by an earlier process."""
     inherited = {k: x for k, x in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.first_call", *arguments],
+        [sys.executable, *arguments],
         cwd=Path(__file__).parents[1],
-        env={**inherited, "APPELL_CACHE": cache},
+        env={**inherited, **settings},
         stdout=subprocess.PIPE,
         check=True,
+        text=True,
     )
-    return json.loads(done.stdout)
+    return done.stdout

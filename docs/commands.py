@@ -12,31 +12,29 @@ from appell.cli import app
 
 PAGE = Path(__file__).with_suffix(".md")
 
-# How long commands take, where that is more than some seconds.
-DURATIONS = {
-    "control soak": "as long as `--minutes` says, and 10 s.",
-    "identify excite": "up to 8 minutes (the Panda with friction).",
-}
-
 HEAD = """# Commands
 
 `appell COMMAND --help` (or `-h`) tells what is on this page; `python docs/commands.py` makes it.
 
 - The robot is always the first argument: a name that `appell list` knows, or the path of a `.urdf`
   file.
+- `--loops FILE` closes the loops of a `.urdf` file, wherever robots with loops are taken.
 - `-o`, `--output` names what is written. What is there already is never overwritten: a number is
-  added to the name (`appell export --force` replaces what an earlier export wrote).
-- `-q`, `--quiet` prints less, `-v`, `--verbose` more; `--json` prints results for programs, in SI
-  units.
-- Positions are in degrees on the command line, and in m for joints that slide. In files they are in
-  rad and m, unless the name of a column says otherwise: `q1 [deg]`.
+  added to the name, or a file that would be replaced is refused. `--force` replaces what is there.
+- `-q`, `--quiet` prints only the paths of what was written (or names, where nothing is); `-v`,
+  `--verbose` prints more. `--json` prints one JSON document for programs, in SI units, and nothing
+  else, on the standard output; notes and warnings go to the standard error output.
+- Positions are in degrees on the command line, and in m for joints that slide; so are speeds and
+  accelerations, per s and s^2. In files they are in rad and m, unless the name of a column says
+  otherwise: `q1 [deg]`.
 - Motions are CSV files with named columns: `t`, `q1`, ..., and perhaps `v1`, ..., `a1`, ...,
   `tau1`, .... What `appell run` and `appell identify excite` write, `appell control follow` moves
   along, and `appell identify fit` reads.
 - The status is 0 if all went well, 1 if the result is not what it should be (a fault, a row out of
   bounds), 2 for what was refused, 130 after Ctrl-C. What was done until Ctrl-C is kept where it is
   of use, and called so.
-- `appell --install-completion` lets the shell complete commands and options.
+- `appell --install-completion` lets the shell complete commands, options, and values: robots,
+  laws, papers, and files of the right kind.
 """
 
 
@@ -45,8 +43,8 @@ def commands(command: Any, path: str = "") -> dict[str, Any]:
     if not hasattr(command, "commands"):
         return {path: command}
     found: dict[str, Any] = {}
-    for name, inner in sorted(command.commands.items()):
-        found |= commands(inner, f"{path} {name}".strip())
+    for name in command.list_commands(None):  # as help lists them
+        found |= commands(command.commands[name], f"{path} {name}".strip())
     return found
 
 
@@ -64,8 +62,6 @@ def page() -> str:
         usage = " ".join(["appell", path, *map(_metavar, arguments), "[OPTIONS]"])
         parts.append(f"## appell {path}\n\n    {usage}\n")
         parts.append(re.sub(r"\s+", " ", command.help or "").strip() + "\n")
-        if path in DURATIONS:
-            parts.append(f"Takes {DURATIONS[path]}\n")
         rows = [(f"`{_metavar(p)}`", p) for p in arguments]
         rows += [(", ".join(f"`{x}`" for x in p.opts + p.secondary_opts), p) for p in options]
         if rows:

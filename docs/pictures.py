@@ -1,8 +1,16 @@
-"""Make the pictures of the README and of the documentation: ``make pictures``."""
+"""Make the pictures of the README and of the documentation: ``make pictures``.
 
+With names on the command line, those whose names begin so: ``python docs/pictures.py viewer``;
+films are ``film_`` and the name of the scenario or example.
+"""
+
+import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import cards
+import films
 
 import appell
 from appell.show import plots
@@ -12,12 +20,16 @@ from appell.show.svg import whole
 from appell.study.straight_line import run
 from appell.study.study_timing import measure
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).resolve().parent / "images"
+BROWSED = ("viewer", "report", "tutorials")  # what needs a browser
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the browser that tests use, too
 
 
-def photograph(page, path):
-    """Save a page once it has come to rest: what is drawn fades in."""
+def photograph(browser, url, path):
+    """Save a page of a viewer once it has come to rest: what is drawn fades in."""
+    page = browser.new_page(viewport={"width": 1000, "height": 560})
+    page.set_default_timeout(120_000)
+    page.goto(url)
     page.get_by_role("alert").get_by_role("button").click()  # that there is no graphics card
     before, now = b"", page.screenshot()
     for _ in range(5):
@@ -26,6 +38,7 @@ def photograph(page, path):
         page.wait_for_timeout(1000)
         before, now = now, page.screenshot()
     path.write_bytes(now)
+    page.close()
 
 
 def viewers():
@@ -57,27 +70,56 @@ def report(browser):
         page.close()
 
 
+def tutorials(wanted, browser):
+    """The pictures that the tutorials' own code draws, and photographs of the pages it writes."""
+    from matplotlib import rcParams
+
+    from tests.docs.blocks import ROOT, blocks, pages, pictures
+    from tests.docs.blocks import run as run_blocks
+
+    os.environ["SOURCE_DATE_EPOCH"], rcParams["svg.hashsalt"] = "0", "appell"  # the same each time
+    for page in filter(pictures, pages()):
+        if not f"tutorials/{Path(page).stem}".startswith(wanted):
+            continue
+        with TemporaryDirectory() as folder:
+            os.chdir(folder)
+            run_blocks(page, blocks(page))
+            for name in pictures(page):
+                path = IMAGES / "tutorials" / name
+                if path.suffix == ".svg":
+                    path.write_bytes(Path(name).read_bytes())
+                else:
+                    html = Path(name).with_suffix(".html").resolve()
+                    photograph(browser, html.as_uri(), path)
+            os.chdir(ROOT)
+
+
 def main():
     """Draw all of them, or with names on the command line, those whose names begin so."""
     wanted = tuple(sys.argv[1:]) or ("",)
+    for name in films.SHOTS:
+        if f"film_{name}".startswith(wanted):
+            (IMAGES / f"film_{name}.svg").write_text(films.draw(name))
+    for name, badge in cards.badges().items():
+        if name.startswith(wanted):
+            (IMAGES / name).write_text(badge)
+    if "exported".startswith(wanted):
+        (IMAGES / "exported.svg").write_text(cards.exported())
     if "straight_line".startswith(wanted):
         drawn = svg_of(plots.arm(run()), "A PUMA arm follows a straight line")
         (IMAGES / "straight_line.svg").write_text(whole(drawn))
-    if not any("viewer".startswith(x) or x.startswith(("viewer", "report")) for x in wanted):
+    if not any(x.startswith(y) or y.startswith(x) for x in wanted for y in BROWSED):
         return
     from tests.browser import headless
 
     with headless() as browser:
         if "report".startswith(wanted):
             report(browser)
+        tutorials(wanted, browser)
         for name, viewer in viewers():
             if name.startswith(wanted):
                 viewer.server.scene.configure_default_lights(True, cast_shadow=False)  # slow here
-                page = browser.new_page(viewport={"width": 1000, "height": 560})
-                page.set_default_timeout(120_000)
-                page.goto(viewer.url)
-                photograph(page, IMAGES / f"{name}.png")
-                page.close()
+                photograph(browser, viewer.url, IMAGES / f"{name}.png")
             viewer.close()
 
 

@@ -1,10 +1,13 @@
-"""What all tests share: a cache of their own, how much hypothesis searches, fresh processes."""
+"""What all tests share: a cache of their own, how many of the drawn cases run, how much hypothesis
+searches, fresh processes."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections import Counter
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -16,6 +19,45 @@ from appell.compile import cache
 settings.register_profile("ci", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=200)
 settings.load_profile("ci")
+
+
+# Comparisons of many drawn robots, states and equations: `make test` runs one case in three of
+# each, the same ones every time, and `make soak` all of them.
+DRAWN = (
+    "tests/compile/test_differentiate.py",
+    "tests/compile/test_lanes.py",
+    "tests/engines/",
+    "tests/equations/test_scalars.py",
+    "tests/identify/test_estimators.py",
+    "tests/identify/test_regressor_columns.py",
+    "tests/laws/",
+    "tests/papers/test_formulations_can_fail.py",
+    "tests/robots/closed/test_closed_laws.py",
+    "tests/robots/closed/test_kinds.py",
+    "tests/robots/spherical/",
+)
+MANY, ONE_IN = 8, 3
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="all drawn cases, not one in three")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--all") or any("::" in x for x in config.args):  # tests that were named
+        return
+    of_test = Counter(x.nodeid.partition("[")[0] for x in items)
+    left_out = [
+        x
+        for x in items
+        if x.nodeid.startswith(DRAWN)
+        and of_test[x.nodeid.partition("[")[0]] >= MANY
+        and crc32(x.nodeid.encode()) % ONE_IN
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [x for x in items if x not in gone]
 
 
 # How many threads large batches use, as tests/machines.py varies it.

@@ -28,15 +28,20 @@ CUT = """() => {
   if (document.documentElement.scrollWidth > width) cut.push("the page scrolls sideways");
   return cut;
 }"""
-SMALLEST = """() => Math.min(99, ...[...document.querySelectorAll("svg text")]
-  .map((t) => t.getBoundingClientRect().height).filter((x) => x))"""
+SMALLEST = """() => Math.min(99, ...[...document.querySelectorAll("svg text")].map((t) =>
+  t.hasAttribute("transform") ? t.getBBox().height : t.getBoundingClientRect().height)
+  .filter((x) => x))"""  # turned words are as high as they are long
 TICKS = '(plot) => [...plot.querySelectorAll("text")].map((t) => t.textContent).join(" ")'
 
 
-def examine(report: Path) -> None:
-    """Open a report at every width in light and dark; hover and zoom its first chart."""
+def examine(report: Path, *, charts: bool = True) -> None:
+    """Open a report at every width in light and dark; where ``charts`` are wanted, which takes
+    longest, hover and zoom the first. The animation beside a report is left empty: the viewer's
+    tests see such pages."""
     from playwright.sync_api import sync_playwright
 
+    beside = report.with_name("animation.html")
+    allowed = {report.as_uri(), *([beside.as_uri()] if beside.exists() else [])}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable(playwright), args=OPTIONS)
         for width, theme in product(WIDTHS, THEMES):
@@ -45,16 +50,40 @@ def examine(report: Path) -> None:
             page.on("console", lambda message, to=problems: to.append(message.text))
             page.on("pageerror", lambda error, to=problems: to.append(str(error)))
             page.on("request", lambda request, to=problems: to.append(request.url))
+            page.route(beside.as_uri(), lambda route: route.fulfill(body="<!doctype html>"))
             page.goto(report.as_uri())
-            assert problems == [report.as_uri()]
+            assert problems[0] == report.as_uri()
+            assert {*problems} <= allowed
+            assert page.locator("iframe.scene").count() == len(allowed) - 1
             assert page.evaluate(CUT) == [], f"{report.name} at {width} px, {theme}"
             assert page.evaluate(SMALLEST) >= LEAST
             dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (dark == "rgb(20, 23, 27)") is (theme == "dark")
-            if (width, theme) in USED:
+            if charts and (width, theme) in USED:
                 use_charts(page)
             page.close()
         browser.close()
+
+
+def zoom_upwards(page: Any, plot: Any) -> None:
+    """A drag upwards zooms along y alone; Shift with the arrow up does, too."""
+    heights = 'p => [...p.querySelectorAll("text[text-anchor=end]")].map(t => t.textContent).join()'
+    over = 'p => [...p.querySelectorAll("text[text-anchor=middle]")].map(t => t.textContent).join()'
+    before = [plot.evaluate(heights), plot.evaluate(over)]
+    box = plot.bounding_box()
+    x = box["x"] + 0.5 * box["width"]
+    page.mouse.move(x, box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(x + 2, box["y"] + 0.6 * box["height"], steps=3)
+    page.mouse.up()
+    assert [plot.evaluate(heights) != before[0], plot.evaluate(over)] == [True, before[1]]
+    plot.dblclick()
+    assert [plot.evaluate(heights), plot.evaluate(over)] == before
+    page.locator("figure.chart .panel").first.focus()
+    page.keyboard.press("Shift+ArrowUp")
+    assert plot.evaluate(heights) != before[0]
+    page.keyboard.press("Escape")
+    assert [plot.evaluate(heights), plot.evaluate(over)] == before
 
 
 def use_charts(page: Any) -> None:
@@ -86,6 +115,7 @@ def use_charts(page: Any) -> None:
     assert plot.evaluate(TICKS) != before
     page.keyboard.press("Escape")
     assert plot.evaluate(TICKS) == before
+    zoom_upwards(page, plot)
     entries = page.locator("figure.chart").first.locator(".entry")
     if entries.count():
         drawn = plot.locator("path.line")

@@ -11,6 +11,7 @@ RESULTS = "benchmarks/results.json"
 
 def write(results: dict[str, Any], root: Path) -> None:
     """Results, docs/speed.md and its picture, and the README's table where it has a place."""
+    from benchmarks.report.gpu_section import gpu_section
     from benchmarks.report.markdown import document, refreshed
     from benchmarks.report.picture import draw
 
@@ -20,7 +21,7 @@ def write(results: dict[str, Any], root: Path) -> None:
         return path
 
     place(RESULTS).write_text(json.dumps(results, indent=1) + "\n")
-    place("docs/speed.md").write_text(document(results))
+    place("docs/speed.md").write_text(document(results, gpu_section(root)))
     draw(results, place("docs/images/speed.svg"))
     readme = root / "README.md"
     if readme.exists():

@@ -8,12 +8,16 @@ from typing import Any
 
 from benchmarks.cases import OURS, OURS_ALIKE
 from benchmarks.formulations import STATES
+from benchmarks.report.limits_section import HEADINGS, limits_rows
 from benchmarks.report.text import (
+    gibibytes,
     outcome,
     quartiles,
+    rate,
     seconds,
     seconds_with_quartiles,
     size,
+    table,
     times,
     words,
 )
@@ -53,6 +57,20 @@ Of the PUMA 560.
 
 {derivatives}
 
+## Limits of the machine
+
+A kernel takes at least as long as a copy of the bytes that it reads and writes, and as its
+floating-point operations at the peak rate of fused multiply-adds. Both are measured in the same
+rounds, on one core. The copy is NumPy's, of as many bytes as the batch reads and writes, so it is
+inside the same caches, or outside. Multiply-adds run in registers, in twelve independent chains.
+
+Bytes and operations are per state. Operations are multiplications, additions, and both at once;
+sines and cosines are made of these. *Reached* is the share of the nearer limit. Turning rows into
+lanes and back takes instructions that are not counted, so wide rows with few operations stay below;
+a processor that adds beside it multiplies may come above.
+
+{limits}
+
 ## One state
 
 Of the PUMA 560, called from Python.
@@ -91,6 +109,22 @@ Compiled before; one thread.
 
 {figures}
 
+## Rollouts and environments
+
+Whole closed loops of the PUMA 560 under computed torque ([rollouts](rollouts.md)): the law every
+millisecond, and a step by the classical method of Runge and Kutta. Times are of a plant step, on
+one thread. MuJoCo (its package from PyPI) and JAX are timed only if their states at the end agree
+with Appell's. Engines such as MuJoCo are made for contacts; here they have none. Of environments
+for reinforcement learning it is the time of an action of one. The last row is the most memory that
+a process takes.
+`python -m benchmarks.rollouts 15 --write` makes this table alone.
+
+{rollouts}
+
+## On a GPU
+
+{gpu}
+
 ## What is compared
 
 - **Appell**: `robot.inverse_dynamics(q, v, a, out=tau)` and so on, arrays of (states, joints).
@@ -116,8 +150,8 @@ Versions: {versions}.
 _MARKED = re.compile(r"(<!-- speed:begin -->\n).*?(<!-- speed:end -->)", re.DOTALL)
 
 
-def document(results: dict[str, Any]) -> str:
-    """docs/speed.md."""
+def document(results: dict[str, Any], gpu: str) -> str:
+    """docs/speed.md; ``gpu`` is its section about a GPU."""
     sections: dict[str, list[Case]] = {}
     for case in results["cases"]:
         sections.setdefault(case["section"], []).append(case)
@@ -135,12 +169,15 @@ def document(results: dict[str, Any]) -> str:
         puma=_peers_by_cases(sections["PUMA 560"]),
         chains="\n\n".join(chains),
         derivatives=_peers_by_cases(sections["derivatives"]),
+        limits=table(HEADINGS, limits_rows(results["limits"])),
         single=_peers_by_cases(sections["one state"]),
         waits=_waits(results["first call"]),
         operations=_operations(results["operations"]),
         formulations=_formulations(results["formulations"]),
         formulation_states=size(STATES),
         figures=_figures(results["figures"]),
+        rollouts=_rollouts(results["rollouts"]),
+        gpu=gpu,
         versions=", ".join(f"{k} {v}" for k, v in _versions(results["versions"]).items()),
     )
 
@@ -166,7 +203,7 @@ def _compact(results: dict[str, Any]) -> str:
         if peer not in OURS_ALIKE
     ]
     return (
-        _table(["Time per state", *(words(case["quantity"]) for case in chosen)], rows)
+        table(["Time per state", *(words(case["quantity"]) for case in chosen)], rows)
         + f"\n\nPUMA 560, {chosen[0]['states']:,} states, float64, one core of an "
         f"{results['machine']['cpu']}, {results['date']}."
     )
@@ -193,8 +230,8 @@ def _peers_by_cases(
         for peer, entry in case["peers"].items()
         if (reason := outcome(entry))
     }
-    table = _table([quantity, *headings], rows)
-    return "\n\n".join([table, "\n".join(sorted(missing))]) if missing else table
+    shown = table([quantity, *headings], rows)
+    return "\n\n".join([shown, "\n".join(sorted(missing))]) if missing else shown
 
 
 def _cell(peer: str, entry: dict[str, Any] | None) -> str:
@@ -210,7 +247,7 @@ def _waits(waits: dict[str, Any]) -> str:
     rows = [
         [name, *(seconds(found[step]["median"]) for step in steps)] for name, found in waits.items()
     ]
-    return _table(["", "`import appell`", "load the robot", "call", "kernel"], rows)
+    return table(["", "`import appell`", "load the robot", "call", "kernel"], rows)
 
 
 def _operations(counts: dict[str, dict[str, int]]) -> str:
@@ -218,12 +255,12 @@ def _operations(counts: dict[str, dict[str, int]]) -> str:
     rows = [
         [words(quantity), *(str(count[k]) for k in kinds)] for quantity, count in counts.items()
     ]
-    return _table(["", *map(words, kinds)], rows)
+    return table(["", *map(words, kinds)], rows)
 
 
 def _formulations(rows: list[dict[str, Any]]) -> str:
     head = ["robot", "quantity", "formulation", "multiplications", "additions", "time"]
-    return _table(
+    return table(
         head,
         [
             [
@@ -240,9 +277,21 @@ def _formulations(rows: list[dict[str, Any]]) -> str:
 
 
 def _figures(rows: list[dict[str, Any]]) -> str:
-    return _table(
+    return table(
         ["", "time", ""],
         [[x["what"], _figure(x), x["note"]] for x in rows],
+    )
+
+
+def _rollouts(rows: list[dict[str, Any]]) -> str:
+    return table(
+        ["", "time or memory", "per second", ""],
+        [
+            [x["what"], gibibytes(x["bytes"]), "", x["note"]]
+            if "bytes" in x
+            else [x["what"], _figure(x), rate(1 / x["seconds"]["median"]), x["note"]]
+            for x in rows
+        ],
     )
 
 
@@ -255,8 +304,3 @@ def _figure(row: dict[str, Any]) -> str:
 def _versions(versions: dict[str, str]) -> dict[str, str]:
     """One entry a library: the part of a peer's name before the comma."""
     return {name.partition(",")[0]: version for name, version in versions.items()}
-
-
-def _table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import OURS
+from benchmarks.report.limits_section import HEADINGS, limits_rows
 from benchmarks.report.text import (
+    gibibytes,
     outcome,
     quartiles,
     rate,
@@ -22,7 +24,7 @@ from benchmarks.report.text import (
 
 
 def show(results: dict[str, Any]) -> None:
-    console = Console(width=max(100, Console().width))
+    console = Console(width=max(160, Console().width))
     machine = results["machine"]
     console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load']}")
     console.print(f"Medians of {results['rounds']} rounds, with quartiles.")
@@ -31,9 +33,16 @@ def show(results: dict[str, Any]) -> None:
         for peer, entry in case["peers"].items():
             if reason := outcome(entry):
                 console.print(f" {peer}: {reason}")
+    limits = _titled("Limits of the machine, one core", HEADINGS[1:])
+    for row in limits_rows(results["limits"]):
+        limits.add_row(*row)
+    console.print(limits)
     console.print(_first_calls(results["first call"]))
     console.print(_operations(results["operations"]))
-    for row in results["figures"]:
+    for row in [*results["figures"], *results["rollouts"]]:
+        if "bytes" in row:
+            console.print(f"{row['what']}: {gibibytes(row['bytes'])}, {row['note']}")
+            continue
         time = " ".join(seconds_with_quartiles(row["seconds"]))
         ratio = f", {times(row['ratio'])} {quartiles(row['ratio'])}" if "ratio" in row else ""
         console.print(f"{row['what']}: {time}{ratio}, {row['note']}")

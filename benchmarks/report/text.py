@@ -34,6 +34,10 @@ def rate(x: float) -> str:
     return f"{figures(x / 1e6)} M" if x >= 1e6 else f"{figures(x / 1e3)} k"
 
 
+def gibibytes(x: float) -> str:
+    return f"{x / 2**30:.2f} GiB"
+
+
 def figures(x: float) -> str:
     """Three significant figures, without an exponent."""
     return f"{x:.{max(0, 2 - floor(log10(x)))}f}"
@@ -56,3 +60,9 @@ def outcome(entry: dict[str, Any]) -> str | None:
 
 def _unit(x: float) -> float:
     return next((unit for unit in _UNITS if x >= unit), 1e-9)
+
+
+def table(headings: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown, numbers to the right."""
+    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

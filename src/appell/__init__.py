@@ -22,10 +22,12 @@ _HOMES = {
     "SphericalRobot": "appell.robots.spherical.spherical_robot",
     "close": "appell.robots.closed.close",
     "load": "appell.robots.registry",
+    "rollout": "appell.control.rollouts.rollout",
     "set_threads": "appell.compile.threads",
     "simulate": "appell.simulation.simulate",
     "view": "appell.show.viewer.view",
     "AppellError": "appell.errors",
+    "GpuError": "appell.errors",
     "InputError": "appell.errors",
     "ModelError": "appell.errors",
     "PhysicalWarning": "appell.errors",
@@ -38,6 +40,7 @@ _MODULES = (
     "control",
     "export",
     "identify",
+    "learning",
     "papers",
     "rig",
     "robots",
@@ -47,17 +50,31 @@ _MODULES = (
 )
 
 __all__ = [
-    "AppellError", "Builder", "Contact", "Frame", "InputError", "ModelError", "PhysicalWarning",
+    "AppellError", "Builder", "Contact", "Frame", "GpuError", "InputError", "ModelError",
+    "PhysicalWarning",
     "Robot", "SphericalRobot", "UrdfWarning", "close", "control", "export", "identify", "inertia",
-    "load", "papers", "rig", "robots", "set_threads", "simulate", "simulation", "study", "view",
-    "walls",
+    "learning", "load", "papers", "rig", "robots", "rollout", "set_threads", "simulate",
+    "simulation", "study", "view", "walls",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from appell import control, export, identify, papers, rig, robots, simulation, study, walls
+    from appell import (
+        control,
+        export,
+        identify,
+        learning,
+        papers,
+        rig,
+        robots,
+        simulation,
+        study,
+        walls,
+    )
     from appell.compile.threads import set_threads
+    from appell.control.rollouts.rollout import rollout
     from appell.errors import (
         AppellError,
+        GpuError,
         InputError,
         ModelError,
         PhysicalWarning,

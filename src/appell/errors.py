@@ -7,7 +7,6 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,10 +34,24 @@ def quoted(value: Any) -> str:
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that was probably meant, if there is one. Comparing takes time, so long names and
     many of them are passed over."""
+    return next(iter(_close(name, names, 1)), None)
+
+
+def _close(name: str, names: Iterable[str], most: int) -> list[str]:
     if len(name) > _LONG:
-        return None
+        return []
+    from difflib import get_close_matches
+
     candidates = [x for x in islice(names, _MANY) if len(x) <= _LONG]
-    return next(iter(get_close_matches(name, candidates, n=1)), None)
+    return get_close_matches(name, candidates, n=most)
+
+
+def did_you_mean(name: Any, names: Iterable[str], most: int = 1) -> str:
+    """The end of a message about a name that is not known: `` Did you mean 'ur5' or 'ur3'?``, with
+    as many names, or nothing where none is near."""
+    near = _close(name, names, most) if isinstance(name, str) else []
+    *first, last = map(repr, near) if near else [""]
+    return f" Did you mean {', '.join(first)}{' or ' if first else ''}{last}?" if near else ""
 
 
 def printable(text: str) -> str:
@@ -67,6 +80,10 @@ class ModelError(AppellError, ValueError):
 
 class InputError(AppellError, ValueError):
     """An argument of the wrong shape, kind or name."""
+
+
+class GpuError(AppellError, RuntimeError):
+    """A GPU, or its driver, that is absent, too old, full or lost."""
 
 
 class PhysicalWarning(UserWarning):

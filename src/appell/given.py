@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from appell.robots.robot import Array
@@ -95,7 +95,8 @@ def one_of(what: str, x: Any, known: Iterable[str]) -> str:
     """One of the names that are known."""
     known = tuple(known)
     if not isinstance(x, str) or x not in known:
-        raise InputError(f"{what} = {x!r}; expected one of {', '.join(known)}.")
+        hint = did_you_mean(x, known)
+        raise InputError(f"{what} = {x!r}; expected one of {', '.join(known)}.{hint}")
     return x
 
 

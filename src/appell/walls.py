@@ -93,8 +93,16 @@ _NORMAL, _AXIS = partial(_direction, counts=(2, 3)), partial(_direction, counts=
 
 @dataclass(frozen=True, kw_only=True)
 class Wall:
-    """What all walls have: an own coefficient of restitution and of Coulomb friction (those of
-    the simulation if None), and a name for records (its description if None)."""
+    """What all walls have.
+
+    A shape of one's own subclasses this and gives ``gap(x, y, z)``, the distance of a point from
+    the wall in m, negative behind it.
+
+    Args:
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records; its description without one.
+    """
 
     restitution: float | None = None
     mu: float | None = None
@@ -112,7 +120,20 @@ class Wall:
             object.__setattr__(self, name, check(f"{kind}: {name}", getattr(self, name)))
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """The distance of a point from the wall, m; negative behind it."""
+        """The distance of a point from the wall.
+
+        Args:
+            x: The point's x, m.
+            y: The point's y, m.
+            z: The point's z, m.
+
+        Returns:
+            The distance, m; negative behind it.
+
+        Examples:
+            >>> appell.walls.Plane((0, 0, 1), -0.5).gap(0.0, 0.0, 0.0)
+            0.5
+        """
         raise NotImplementedError(f"{type(self).__name__} has no gap(x, y, z)")
 
     @property
@@ -130,8 +151,20 @@ class Wall:
 
 @dataclass(frozen=True)
 class Plane(Wall):
-    """The robot is where normal . x > offset; the normal's length does not matter, and the offset
-    is in m along it."""
+    """A plane; the robot is where normal . x > offset.
+
+    Args:
+        normal: Its direction; the length does not matter.
+        offset: m along the normal.
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records.
+
+    Examples:
+        >>> floor = appell.walls.Plane((0, 1, 0), -1.5, restitution=0.5, mu=0.3)
+        >>> floor.gap(0.0, 0.0, 0.0), floor.label
+        (1.5, 'Plane(0, 1, 0)')
+    """
 
     normal: Sequence[float]
     offset: float = 0.0
@@ -140,14 +173,36 @@ class Plane(Wall):
     _shown = "normal"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """The distance of a point from the plane, m."""
+        """The distance of a point from the plane.
+
+        Args:
+            x: The point's x, m.
+            y: The point's y, m.
+            z: The point's z, m.
+
+        Returns:
+            The distance, m; negative behind it.
+        """
         a, b, c = self.normal
         return a * x + b * y + c * z - self.offset
 
 
 @dataclass(frozen=True)
 class Circle(Wall):
-    """A circle in the x, y plane; the robot is inside it, or outside."""
+    """A circle in the x, y plane.
+
+    Args:
+        radius: m.
+        centre: (x, y), m.
+        inside: Whether the robot is inside it, or outside.
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records.
+
+    Examples:
+        >>> appell.walls.Circle(2.5).gap(0.0, 2.0, 0.0)
+        0.5
+    """
 
     radius: float
     centre: Sequence[float] = (0.0, 0.0)
@@ -157,7 +212,16 @@ class Circle(Wall):
     _shown = "radius"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """The distance of a point from the circle, m."""
+        """The distance of a point from the circle.
+
+        Args:
+            x: The point's x, m.
+            y: The point's y, m.
+            z: The point's z, m.
+
+        Returns:
+            The distance, m; negative behind it.
+        """
         x, y = x - self.centre[0], y - self.centre[1]
         return _round(self, x * x + y * y)
 
@@ -166,8 +230,20 @@ class Circle(Wall):
 class Ellipse(Wall):
     """An ellipse in the x, y plane with its axes along x and y.
 
-    Its gap is f / |grad f| with f = (x/a)^2 + (y/b)^2 - 1: the distance to first order, exact
-    where it matters, on the wall.
+    Its gap is f / |grad f| with f = (x/a)^2 + (y/b)^2 - 1: the distance to first order, exact where
+    it matters, on the wall.
+
+    Args:
+        semi_axes: (a, b), m.
+        centre: (x, y), m.
+        inside: Whether the robot is inside it, or outside.
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records.
+
+    Examples:
+        >>> appell.walls.Ellipse((2.0, 1.0)).gap(2.0, 0.0, 0.0) == 0
+        True
     """
 
     semi_axes: Sequence[float]
@@ -178,7 +254,16 @@ class Ellipse(Wall):
     _shown = "semi_axes"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """The distance of a point from the ellipse to first order, m."""
+        """The distance of a point from the ellipse to first order.
+
+        Args:
+            x: The point's x, m.
+            y: The point's y, m.
+            z: The point's z, m.
+
+        Returns:
+            The distance, m; negative behind it.
+        """
         a, b = self.semi_axes
         u, w = (x - self.centre[0]) / a, (y - self.centre[1]) / b
         f = u * u + w * w - 1
@@ -189,7 +274,20 @@ class Ellipse(Wall):
 
 @dataclass(frozen=True)
 class Sphere(Wall):
-    """A sphere; the robot is inside it, or outside."""
+    """A sphere.
+
+    Args:
+        radius: m.
+        centre: m.
+        inside: Whether the robot is inside it, or outside.
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records.
+
+    Examples:
+        >>> appell.walls.Sphere(2.0).gap(0.0, 0.0, 1.5)
+        0.5
+    """
 
     radius: float
     centre: Sequence[float] = (0.0, 0.0, 0.0)
@@ -199,14 +297,37 @@ class Sphere(Wall):
     _shown = "radius"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """The distance of a point from the sphere, m."""
+        """The distance of a point from the sphere.
+
+        Args:
+            x: The point's x, m.
+            y: The point's y, m.
+            z: The point's z, m.
+
+        Returns:
+            The distance, m; negative behind it.
+        """
         r = Vector(x, y, z) - Vector(*self.centre)
         return _round(self, r @ r)
 
 
 @dataclass(frozen=True)
 class Cylinder(Wall):
-    """An endless cylinder about the line through ``centre`` along ``axis``."""
+    """An endless cylinder about a line.
+
+    Args:
+        radius: m.
+        axis: The line's direction.
+        centre: A point of the line, m.
+        inside: Whether the robot is inside it, or outside.
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records.
+
+    Examples:
+        >>> appell.walls.Cylinder(1.0, inside=False).gap(2.0, 0.0, 5.0)
+        1.0
+    """
 
     radius: float
     axis: Sequence[float] = (0.0, 0.0, 1.0)
@@ -221,7 +342,16 @@ class Cylinder(Wall):
     _shown = "radius"
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """The distance of a point from the cylinder, m."""
+        """The distance of a point from the cylinder.
+
+        Args:
+            x: The point's x, m.
+            y: The point's y, m.
+            z: The point's z, m.
+
+        Returns:
+            The distance, m; negative behind it.
+        """
         r, axis = Vector(x, y, z) - Vector(*self.centre), Vector(*self.axis)
         across = r - axis * (r @ axis)
         return _round(self, across @ across)
@@ -235,13 +365,25 @@ def _round(wall: Circle | Sphere | Cylinder, squared: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class Implicit(Wall):
-    """The surface f(x, y, z) = 0 of any smooth function written in Python; the robot is inside it,
-    where f < 0, or outside, where f > 0.
+    """The surface f(x, y, z) = 0 of any smooth function written in Python.
 
     The function is recorded when a simulation begins and its gradient is exact, so it may not
-    branch on a value. Use + - * / and **, and NumPy's functions:
-    ``Implicit(lambda x, y, z: y - 0.1 * np.sin(x), inside=False)`` is a wavy floor. The gap is
-    f / |grad f|, the distance to first order; the gradient may not vanish on the wall.
+    branch on a value. Use + - * / and **, and NumPy's functions. The gap is f / |grad f|, the
+    distance to first order; the gradient may not vanish on the wall.
+
+    Args:
+        function: f.
+        inside: Whether the robot is inside it, where f < 0, or outside, where f > 0.
+        restitution: Its own coefficient, 0 to 1; that of the simulation without it.
+        mu: Its own coefficient of Coulomb friction; that of the simulation without it.
+        name: For records.
+
+    Examples:
+        >>> waves = appell.walls.Implicit(lambda x, y, z: y + 2 - 0.1 * np.sin(x), inside=False)
+        >>> chain = appell.load("planar_chain")
+        >>> run = appell.simulate(chain, [-0.3, -0.2, -0.1], until=1, walls=waves)
+        >>> len(run.impacts) > 0
+        True
     """
 
     function: Callable[[Scalar, Scalar, Scalar], Scalar]

@@ -14,6 +14,9 @@ from shutil import which
 
 import pytest
 
+from appell.compile import native
+from benchmarks import sweeps
+
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = [sys.executable, "-m", "benchmarks"]
 README = "# Robot\n\n<!-- speed:begin -->\nold\n<!-- speed:end -->\n\nThe rest.\n"
@@ -49,8 +52,8 @@ def results(folder):
 
 def test_results_describe_the_machine_but_do_not_name_it(results):
     assert set(results) == {
-        "date", "machine", "versions", "rounds", "cases", "first call", "operations",
-        "formulations", "figures",
+        "date", "machine", "versions", "rounds", "cases", "limits", "first call",
+        "operations", "formulations", "figures", "rollouts",
     }  # fmt: skip
     assert set(results["machine"]) == {"cpu", "cores", "system", "load"}
 
@@ -70,6 +73,43 @@ def test_installed_peers_agree_with_ours_and_are_timed(results):
             assert set(entry["seconds"]) == set(entry["ratio"]) == {"median", "low", "high"}
 
 
+def test_figures_stand_beside_the_limits_of_the_machine(results, folder):
+    rows = results["limits"]
+    assert {(row["quantity"], row["dtype"]) for row in rows} >= {
+        ("inverse_dynamics", "float64"),
+        ("inverse_dynamics", "float32"),
+        ("inverse_dynamics_derivatives", "float64"),
+    }
+    for row in rows:
+        least = {
+            "copy": row["bytes"] / row["bytes per second"],
+            "arithmetic": row["operations"] / row["multiply-adds per second"],
+        }
+        assert row["limit"] == max(least, key=least.get)
+        reached = least[row["limit"]] / row["seconds"]["median"]
+        assert row["reached"] == pytest.approx(reached, rel=0.01)
+    assert (
+        f"| {rows[0]['bytes']} | {rows[0]['operations']} |"
+        in (folder / "docs" / "speed.md").read_text()
+    )
+
+
+def test_operations_are_counted_through_sines_and_fused():
+    from appell.compile.make import kernel_of
+    from appell.maths.scalar import sin
+    from benchmarks.operation_count import floating_point_operations
+
+    def tape(function):
+        return kernel_of("f", function, {"x": (3,)}, {"y": (1,)}).tape()
+
+    fused = floating_point_operations(tape(lambda x: [x[0] * x[1] + x[2]]), "float64")
+    assert fused == (1 if native.fuses() else 2)
+    quotient = floating_point_operations(tape(lambda x: [(x[0] - x[1]) / x[2]]), "float64")
+    assert quotient == 3  # a difference, a reciprocal, and their product
+    sine = floating_point_operations(tape(lambda x: [sin(x[0])]), "float64")
+    assert 10 < sine < 40  # two polynomials and a reduction
+
+
 def test_our_own_ratio_is_one(results):
     for case in results["cases"]:
         assert case["peers"]["Appell"]["ratio"] == {"median": 1.0, "low": 1.0, "high": 1.0}
@@ -77,6 +117,7 @@ def test_our_own_ratio_is_one(results):
 
 def test_documents_hold_the_results(folder):
     document = (folder / "docs" / "speed.md").read_text()
+    assert "## On a GPU\n\nNot measured" in document
     readme = (folder / "README.md").read_text()
     assert "| Appell |" in document
     assert "Pinocchio, batch call" in document
@@ -88,7 +129,7 @@ def test_documents_hold_the_results(folder):
 
 
 def test_committed_documents_are_those_of_the_committed_results(tmp_path):
-    for name in ("benchmarks/results.json", "README.md"):
+    for name in ("benchmarks/results.json", "benchmarks/gpu.json", "README.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     subprocess.run(
@@ -125,3 +166,43 @@ def test_an_interrupt_leaves_no_process():
             return
         time.sleep(0.1)
     pytest.fail("a process of the benchmark still runs a minute after the interrupt")
+
+
+def test_the_gpus_results_hold_what_is_said_of_them():
+    """Those that were committed: the same bits, near the memory's bandwidth, started in time."""
+    found = json.loads((ROOT / "benchmarks/gpu.json").read_text())
+    assert all(x["same"] for x in (*found["equal"], *found["same rollouts"], *found["sweeps"]))
+    assert {y for x in found["libraries"].values() for y in x.values()} == {"same"}
+    shares = [x["share"] for x in found["speed"] if x["quantity"] == "inverse_dynamics"]
+    assert min(shares) > 0.93
+    assert sum(found["first call"]["compiled"]) < 2
+    assert sum(found["first call"]["from the cache"]) < 0.5
+    rates = {x["dtype"]: x["steps per second"] for x in found["rollouts"]}
+    assert rates["float32"] > 8.5e9
+    assert rates["float64"] > 4.2e9
+    assert min(x["by jax"] for x in found["rollouts"]) > 5
+    (seconds,) = (x["seconds"] for x in found["rollouts"] if x["dtype"] == "float32")
+    assert seconds < 0.15  # a million runs of one second
+
+
+def test_the_memory_of_rollouts_is_what_is_said_of_it(results):
+    """That of ten million runs, which was committed, and that of the few of a quick run."""
+    committed = json.loads((ROOT / "benchmarks/results.json").read_text())["rollouts"]
+    [row] = [x for x in committed if "bytes" in x]
+    assert row["what"] == "memory of 10,000,000 runs"
+    assert row["bytes"] < 2 * 2**30
+    [few] = [x for x in results["rollouts"] if "bytes" in x]
+    assert few["what"] == "memory of 200,000 runs"
+    assert 2**25 < few["bytes"] < row["bytes"]
+
+
+def test_the_sweeps_figures_hold_what_is_said_of_them():
+    """Those that were committed, and the page that was made of them."""
+    found = json.loads((ROOT / "benchmarks/sweeps.json").read_text())
+    rollouts, dask = found["rollouts"], found["dask"]
+    assert rollouts["points"] == 1_000_000
+    assert rollouts["overhead"] < 0.1
+    assert rollouts["peak_gib"] < 2
+    assert rollouts["resumed"] < 5
+    assert dask["gain"] > 1.8
+    assert sweeps.page(found) in (ROOT / "docs/sweeps.md").read_text()

@@ -25,17 +25,46 @@ def command(tmp_path, monkeypatch):
 
 def test_excite_writes_a_motion_and_a_report(command, tmp_path):
     done = command(
-        "excite", "two_link", "-o", "motion", "--duration", 4, "--harmonics", 3, "--starts", 1
-    )
+        "excite", "two_link", "-o", "motion", "--duration", 4, "--harmonics", 3, "--starts", 1,
+        "--animation",
+    )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert "no limit of speed in the model; 2 is taken" in done.output
+    assert "no limit of speed in the model; 114.6 deg/s is taken" in done.output
     assert "random motions, median" in done.output
     rows = np.genfromtxt(tmp_path / "motion" / "motion.csv", delimiter=",", names=True)
     assert rows.dtype.names == ("t", "q1", "q2")
     assert np.abs(np.diff(rows["q1"])).max() / 0.002 <= 2
     assert read_motion("motion/motion.csv", 2)[0].duration == 4  # which appell control follows
     written = {p.name for p in (tmp_path / "motion").iterdir()}
-    assert written == {"motion.csv", "excitation.md", "excitation.html", "excitation-1.svg"}
+    files = {"excitation.md", "excitation.html", "excitation-1.svg", "motion.csv", "animation.html"}
+    assert written == files
+    examine(tmp_path / "motion" / "excitation.html", charts=False)
+    assert 'href="animation.html"' in (tmp_path / "motion" / "excitation.html").read_text()
+
+
+def test_limits_are_in_degrees_and_m(command, tmp_path):
+    """As positions are in all commands; and so are the messages."""
+    few = ("--duration", 4, "--harmonics", 2, "--starts", 1)
+    limits = ("--position", 60, "--speed", "90,45", "--acceleration", 400)
+    done = command("excite", "two_link", "-o", "motion", *few, *limits)
+    assert done.exit_code == 0, done.output
+    assert "is taken" not in done.output
+    rows = np.genfromtxt(tmp_path / "motion" / "motion.csv", delimiter=",", names=True)
+    q = np.column_stack([rows["q1"], rows["q2"]])
+    v = np.abs(np.diff(q, axis=0)).max(axis=0) / 0.002
+    assert np.radians(20) < np.abs(q).max() <= np.radians(60.001)
+    assert (v <= np.radians([90.001, 45.001])).all()
+    assert v.max() > np.radians(45)
+    for words, message in (
+        (("excite", "two_link", "--speed", -1), "--speed -1: expected a number greater than zero"),
+        (("excite", "two_link", "--speed", "1,2,3"), "or 2 numbers greater than zero, one per"),
+        (("excite", "two_link", "--position", "far"), "in degrees."),
+        (("excite", "stanford_arm", "--speed", 60), "in degrees/s (joint3: in m/s)."),
+        (("fit", "two_link", "none.csv", "--slowest", "0"), "--slowest 0: expected a number"),
+    ):
+        done = command(*words)
+        assert done.exit_code == 2
+        assert message in done.stderr, done.stderr
 
 
 def record(path, robot, seed):

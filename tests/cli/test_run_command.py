@@ -70,9 +70,9 @@ def test_an_expectation_that_fails_is_status_1(command, tmp_path):
     (tmp_path / "hold.toml").write_text(HOLD % 1e-9)
     result = command("run", "hold.toml")
     assert result.exit_code == 1
-    assert "not as expected: arrived" in result.stdout
+    assert "not as expected: ended at 0.5 s, 0.00196 rad" in result.stdout
     assert re.search(
-        'class="verdict bad">.*Arrived', (tmp_path / "hold-run" / "report.html").read_text()
+        'class="verdict bad">.*Ended', (tmp_path / "hold-run" / "report.html").read_text()
     )
 
 
@@ -85,6 +85,33 @@ def test_without_matplotlib_all_comes(command, tmp_path, monkeypatch):
     page = (tmp_path / "hold-run" / "report.html").read_text()
     assert "<figure" in page
     assert "joint2" in page
+
+
+LINE = """
+angles = "degrees"
+robot = "puma560"
+task = {kind = "puma_line", samples = 11, branch = "left-up-flip"}
+"""
+
+
+def test_the_papers_line_leaves_what_every_run_does(command, tmp_path):
+    (tmp_path / "line.toml").write_text(LINE)
+    result = command("run", "line.toml", "--animation", "-q")
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "line-run"
+    names = {"report.html", "motion.csv", "run.npz", "summary.json", "scenario.json"}
+    assert {x.name for x in folder.iterdir()} == names | {"animation.html", "motions"}
+    page = (folder / "report.html").read_text()
+    for name in (names - {"report.html"}) | {"animation.html", "motions/left-up-flip.csv"}:
+        assert f'href="{name}"' in page
+    examine(folder / "report.html", charts=False)
+    assert load_run(folder / "run.npz").robot.name == "puma560"
+    (tmp_path / "line.toml").write_text(
+        LINE + "outputs = {report = false, csv = false, npz = false}\n"
+    )
+    result = command("run", "line.toml", "-o", "bare")
+    assert "Summary: bare/summary.json" in result.stdout
+    assert {x.name for x in (tmp_path / "bare").iterdir()} == {"summary.json", "scenario.json"}
 
 
 def test_the_schema_is_printed(command):
@@ -111,14 +138,15 @@ app()
 
 
 def test_an_interrupted_run_keeps_what_was_done_and_is_status_130(tmp_path):
-    (tmp_path / "hold.toml").write_text(HOLD % 0.01)
+    (tmp_path / "hold.toml").write_text(HOLD % 1e-9 + "impacts = 1\n")
     result = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, cwd=tmp_path,
         timeout=120, env={**os.environ},
     )  # fmt: skip
     assert result.returncode == 130, result.stderr
     assert signal.SIGINT.name not in result.stderr
-    assert "stopped early" in result.stdout
+    assert "interrupted: stopped early: interrupted at 0.19 s." in result.stdout
+    assert "expected" not in result.stdout  # what only an end can show is not judged
     assert "what was done so far" in result.stderr
     run = load_run(tmp_path / "hold-run" / "run.npz")
     assert 0 < run.t[-1] < 0.5
@@ -158,6 +186,10 @@ def test_new_takes_urdf_files_with_loops_seen_from_where_it_writes(command, tmp_
     scenario = read_scenario(tmp_path / "mine" / "a.toml")
     assert scenario.robot.model == "../robots/four_bar.urdf"
     assert command("run", "mine/a.toml", "-q").exit_code == 0
+
+
+def test_new_offers_the_robots_own_gravity():
+    assert "# gravity = [0.0, -9.81, 0.0] # m/s^2" in new_scenario("five_bar", "moves")
 
 
 def test_new_says_why_a_robot_cannot_do_a_task(command):

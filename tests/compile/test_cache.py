@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ def folder(tmp_path, monkeypatch):
     place = tmp_path / "kernels"
     monkeypatch.setattr(make, "_IN_USE", Forgetful())
     monkeypatch.setattr(identity, "is_current", lambda: True)  # even if it is edited meanwhile
+    monkeypatch.setattr(cache, "_LOOK", 1)
     monkeypatch.setenv("APPELL_CACHE", str(place))
     cache.folder.cache_clear()
     yield place
@@ -120,6 +122,18 @@ def test_the_longest_unused_code_makes_room(folder, monkeypatch):
         appell.load("puma560").with_payload(payload).kernel("inverse_dynamics")
     kept = sum(f.stat().st_size for f in folder.iterdir())
     assert 0 < kept <= 30_000
+
+
+def test_room_is_made_in_time_though_not_with_every_file(folder, monkeypatch):
+    looked = []
+    make_room = cache._make_room
+    monkeypatch.setattr(cache, "_make_room", lambda place: looked.append(make_room(place)))
+    monkeypatch.setattr(cache, "_ROOM", 100_000)
+    monkeypatch.setattr(cache, "_LOOK", 16)
+    for k in range(400):
+        cache.store(sha256(bytes([k % 256, k // 256])).hexdigest(), {}, bytes(1000))
+    assert 10 < len(looked) < 50  # 25 are expected of 400 random names
+    assert sum(f.stat().st_size for f in folder.iterdir()) < 200_000
 
 
 def dated(path: Path, content: bytes = b"x" * 1000) -> Path:

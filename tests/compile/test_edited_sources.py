@@ -265,3 +265,24 @@ def test_known_code_is_run_without_recording_or_llvm(fresh):
     )
     assert fresh(program) == [1, 1]
     assert fresh(program) == [0, 0]
+
+
+# What takes long to import, and no kernel needs. ``numpy`` is there first: its older versions
+# import ``numpy.random`` themselves.
+HEAVY = ("numpy.random", "scipy", "lxml", "pydantic", "casadi", "llvmlite")
+OTHER_ROBOTS = ("free_chain", "planar", "random", "spherical_robots", "stanford", "tree")
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_known_code_of_a_loaded_robot_imports_little(fresh, target):
+    program = (
+        "import sys, numpy as np\nbefore = set(sys.modules)\nimport appell\n"
+        "robot = appell.load('puma560')\n"
+        f"kernel = robot.kernel('forward_dynamics', target={target!r})\n"
+        f"kernel(*np.ones((3, 4, 6))) if {target == 'cpu'} else None\n"
+        "new = set(sys.modules) - before\n"
+        f"print(*(int(x in new) for x in {HEAVY}))\n"
+        f"print(*(int('appell.model.library.' + x in new) for x in {OTHER_ROBOTS}))"
+    )
+    fresh(program)
+    assert fresh(program) == [0] * (len(HEAVY) + len(OTHER_ROBOTS))

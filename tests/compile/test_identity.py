@@ -123,9 +123,9 @@ def test_a_library_function_that_was_replaced_has_no_name(monkeypatch):
 
 def test_names_depend_on_every_file_of_the_source(copied, monkeypatch):
     monkeypatch.setattr(identities, "__file__", str(copied / "compile" / "identity.py"))
-    source = identities._source.__wrapped__
+    source = identities.source_identity.__wrapped__
     whole = source()
-    assert whole == identities._source()
+    assert whole == identities.source_identity()
     hashes = set()
     for path in sorted(copied.rglob("*.py")):
         text = path.read_bytes()

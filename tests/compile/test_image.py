@@ -41,7 +41,7 @@ def test_what_is_no_object_file_of_this_kind_has_no_image(obj):
 
 def test_code_in_memory_cannot_be_written():
     """Memory that can be executed is not writable: each is asked for apart."""
-    address, _memory = load_image(b"\xc3" * 64)
+    address, _memory = load_image(b"\xc3" * 64, {})
     lines = Path("/proc/self/maps").read_text().splitlines()
     (mine,) = (
         line

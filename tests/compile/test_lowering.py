@@ -19,7 +19,7 @@ from appell.compile.make import kernel_of
 from appell.compile.native import fuses
 from appell.compile.plan import Plan
 from appell.compile.record import record
-from appell.compile.tape import FUSED, LEAVES, Tape, _Builder, _operations
+from appell.compile.tape import FUSED, LEAVES, Builder, Tape, _operations
 from appell.export import body
 from appell.maths.scalar import sign
 from tests.export.compiled_c import same_bits
@@ -137,10 +137,10 @@ def test_an_emitter_knows_every_primitive(name):
 def test_what_a_tape_can_have_is_a_primitive_or_a_routine():
     """Or it is made of others while recording."""
     known = {*PRIMITIVES, *ROUTINES, *FUSED, *LEAVES, "sin", "cos", "output"}
-    rules = {op for op in _operations().values() if hasattr(_Builder, op)}
+    rules = {op for op in _operations().values() if hasattr(Builder, op)}
     assert set(_operations().values()) <= known | rules
     for op in rules - known:
-        builder = _Builder()
+        builder = Builder()
         a, b = (builder.step("input", 0, k) for k in range(2))
         binary = op in ("div", "pow")
         builder.apply(op, a, *([b] if binary else []))

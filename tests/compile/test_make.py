@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.compile import cache, kernel
+from appell.compile import cache, kernel, make
 from appell.compile.make import kernel_of
 from appell.model.model import Model
 from appell.simulation.flow import flow
@@ -115,3 +115,11 @@ def test_code_is_let_go_with_the_last_kernel_that_runs_it(compiled):
     for _ in range(2):
         appell.Robot(tree(106)).gravity(np.ones(5))
     assert len(compiled) == 2
+
+
+def test_without_a_cache_a_kernel_is_not_found_again(nothing_kept):
+    """What a test compiled of an equation that it broke must not serve the next one."""
+    before = set(make._IN_USE)
+    robot = appell.Robot(tree(110))
+    robot.mass_matrix(np.ones(5))
+    assert set(make._IN_USE) <= before

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from appell.compile.order import WAITING, ordered
+from appell.compile.order import WAITING, ordered, waiting
 from appell.compile.tape import Step
 
 
@@ -62,6 +62,13 @@ def test_few_values_wait():
     places, last = range(400, len(steps)), len(steps) - 1
     assert most_waiting(steps, list(places), {last}) == 200
     assert most_waiting(steps, ordered(steps, places, {last}), {last}) <= WAITING + 1
+
+
+@pytest.mark.parametrize("order", [list, lambda x: ordered(sum_of_products(200), x, {x[-1]})])
+def test_what_waits_is_counted(order):
+    steps = sum_of_products(200)
+    some = order(range(400, len(steps)))
+    assert waiting(steps, some, {some[-1]}) == most_waiting(steps, some, {some[-1]})
 
 
 def test_the_longest_way_is_first():

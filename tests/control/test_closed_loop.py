@@ -101,7 +101,7 @@ def test_a_run_can_be_saved(tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
     assert again.max_error == run.max_error
     assert again.voltage is None
-    assert repr(again).startswith("<Tracked run of a robot: 0 s to 0.5 s, 51 samples, error")
+    assert repr(again).startswith(f"<Tracked run of {ARM.name}: 0 s to 0.5 s, 51 samples, error")
     np.testing.assert_array_equal(again(0.123)[0], run(0.123)[0])
     with pytest.raises(appell.InputError, match="not resumed; call track with a later until="):
         run.resume(1.0)

@@ -30,7 +30,7 @@ from appell.control import (
 )
 from appell.control.laws.compiled import of_state
 from appell.rig.loop.run_setup import setup
-from appell.simulation.run import load_run
+from appell.simulation import load_run
 
 ROBOTS = ["four_bar", "five_bar", "planar_3rrr", "agile_wrist"]
 STATES = 6

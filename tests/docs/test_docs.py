@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-from itertools import pairwise
+import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
+from lxml import etree
+from typer.main import get_command
 
-ROOT = Path(__file__).parents[2]
-NAMES = (
-    "tutorial",
-    "models",
-    "recipes",
-    "scenarios",
-    "simulation",
-    "viewer",
-    "contacts",
-    "control",
-    "inverse_kinematics",
-    "identification",
-    "reports",
-    "rig",
-    "export",
-    "closed",
-    "spherical",
-    "counting",
-    "lee1982",
-    "valera2003",
-)
-PAGES = ["README.md", *(f"docs/{name}.md" for name in NAMES)]
-BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-CLAIM = re.compile(r"^(?:(?P<name>\w+) = )?(?P<expression>.+?)\s+# (?P<claim>True|\([\d, ]+\))$")
+from appell.cli import app
+from appell.compile.gpu import driver
+from tests.docs.blocks import ROOT, Block, blocks, pages, pictures, run, same
+from tests.docs.stand_ins import gpu_and_torch
 
 URDF = """
 <robot name="my_robot">
@@ -53,33 +32,118 @@ URDF = """
   </joint>
 </robot>
 """
+IMAGES = ROOT / "docs" / "images" / "tutorials"
+STUDIES = "docs/studies.md"  # test_studies.py runs each, and looks at what comes out
 
 
-def printed_claims(block: str) -> list[str]:
-    """Comment lines below a print: what it printed."""
-    lines = block.splitlines()
-    return [
-        line[2:]
-        for above, line in pairwise(lines)
-        if line.startswith("# ") and above.startswith(("print(", "# "))
-    ]
+@pytest.fixture(autouse=True)
+def no_driver_is_kept():
+    yield
+    driver.driver.cache_clear()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [page for page in pages() if page != STUDIES])
 def test_code_on_the_page_runs_and_gives_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("my_robot.urdf").write_text(URDF)
-    blocks = BLOCK.findall((ROOT / page).read_text())
-    assert blocks
-    names: dict = {}
-    for block in blocks:
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            exec(compile(block, str(page), "exec", dont_inherit=True), names)
-        assert output.getvalue().splitlines() == printed_claims(block)
-        for line in block.splitlines():
-            found = CLAIM.match(line)
-            if found:
-                value = eval(found["name"] or found["expression"], names)
-                got = value if isinstance(value, bool) else np.shape(value)
-                assert str(got) == found["claim"], line
+    if page == "docs/gpu.md":
+        gpu_and_torch(monkeypatch)
+    run(page, blocks(page))
+    for name in pictures(page):
+        if name.endswith(".svg"):
+            drawn = labels(tmp_path / name)
+            assert drawn == labels(IMAGES / name), "run: make pictures"
+            assert any(re.search(r", (s|rad)$", label) for label in drawn)
+        else:  # a photograph of a page that the code writes
+            text = (tmp_path / name).with_suffix(".html").read_text()
+            assert text.lstrip().lower().startswith("<!doctype html>")
+            assert (IMAGES / name).read_bytes().startswith(b"\x89PNG")
+
+
+def labels(path) -> set[str]:
+    """Words of a picture by Matplotlib, which draws letters as outlines and adds what they say."""
+    root = etree.parse(path).getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(root.findall(".//{*}g[@id='axes_1']//{*}path")) > 1
+    said = [x.text.strip() for x in root.iter(etree.Comment)]
+    return {x for x in said if re.search(r"[^\W\d]{2}", x)}
+
+
+def test_there_are_a_start_and_seven_tutorials_and_each_draws_a_picture():
+    subjects = "arm_from_urdf closed_chain contacts control export identification own_law"
+    drawing = {page: pictures(page) for page in pages() if pictures(page)}
+    assert set(drawing) == {
+        "docs/start.md", *(f"docs/tutorials/{name}.md" for name in subjects.split())
+    }  # fmt: skip
+    for page, names in drawing.items():
+        assert f"{Path(page).stem}.svg" in names
+    assert {name for names in drawing.values() for name in names} == {
+        path.name for path in IMAGES.iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", "print(1.25)\n# 1.27\n"),
+        ("python", "print('more')\n"),
+        ("python", "x = 1 == 2  # True\n"),
+        ("sh", "echo a 8\n# a 9\n"),
+        ("sh", "false\n"),
+        ("fortran", "end\n"),
+    ],
+)
+def test_a_block_that_claims_something_else_fails(language, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssertionError):
+        run("page", [Block(language, None, text)])
+
+
+def test_printed_numbers_agree_to_one_in_their_last_digit():
+    assert same("3.97e-04 rad, -0.0 m", "3.96e-04 rad, 0.0 m")
+    assert not same("3.98e-04 rad", "3.96e-04 rad")
+    assert same("[ 1.0  -2.5]", "[1.0 -2.5]")
+    assert not same("8 impacts", "9 impacts")
+    assert not same("joint1 1.0", "joint2 1.0")
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """Page and text of every command that a page shows, in an indented block or in backticks."""
+    shown = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        page, text = path.relative_to(ROOT).as_posix(), path.read_text()
+        if page == "docs/commands.md":
+            continue  # made from the commands, as another test makes sure
+        shown += [(page, x) for x in re.findall(r"^    (appell .+)$", text, re.MULTILINE)]
+        shown += [(page, x) for x in re.findall(r"`(appell [^`]+)`", text)]
+    return shown
+
+
+def test_commands_that_are_not_run_are_understood():
+    """Their options exist, and have values of the right kind; words in capitals are places."""
+    checked = 0
+    for page, text in shown_commands():
+        words = shlex.split(re.split(r" (?:>|&&) ", text)[0], comments=True)[1:]
+        if "..." in words or any(word.isupper() for word in words):
+            continue
+        command, name = get_command(app), "appell"
+        while hasattr(command, "commands") and words and not words[0].startswith("-"):
+            name = words.pop(0)
+            assert name in command.commands, f"{page}: {text}"
+            command = command.commands[name]
+        if words:
+            try:
+                command.make_context(name, words)
+            except Exception as refused:
+                pytest.fail(f"{page}: {text}: {refused}")
+        checked += 1
+    assert checked > 30
+
+
+def test_extras_that_pages_install_are_those_of_the_project():
+    text = (ROOT / "pyproject.toml").read_text()
+    known = re.search(r"optional-dependencies\]\n(.*?)^\[", text, re.DOTALL | re.MULTILINE)
+    names = set(re.findall(r"^(\w+) = ", known[1], re.MULTILINE))
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for extras in re.findall(r"pip install ['\"]?(?:\.|appell)\[([\w,]+)\]", path.read_text()):
+            assert set(extras.split(",")) <= names, path.name

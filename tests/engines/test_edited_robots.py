@@ -15,7 +15,7 @@ from appell.model.edit import described
 from appell.model.library.example_robots import example_file
 from appell.model.library.random import random_description, random_inertia, random_tree
 from appell.model.model import FREE
-from appell.simulation.contacts.contact import contact_points
+from appell.simulation.contacts.points import contact_points
 
 CLOSE = 1e-11  # rounding, relative to the largest
 

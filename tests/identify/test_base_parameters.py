@@ -156,10 +156,13 @@ def own_rank(robot: Robot) -> tuple[int, float]:
     return count, s[count - 1] / max(s[count] if count < len(s) else 0.0, 1e-15 * s[0])
 
 
+TILTS = (0.0, 1e-12, 1e-9, 1e-8, 1e-5)
+
+
 def test_counts_are_ranks_and_say_where_they_are_not_clear():
     clear = 0
     for seed in range(12):
-        for tilt in (0.0, 1e-12, 1e-9, 1e-8, 1e-5):
+        for tilt in (TILTS[seed % 5], TILTS[(seed + 2) % 5]):  # each tilt with every other robot
             robot = mimicking(seed, tilt)
             base = base_parameters(robot)
             assert base.count == base.numerical.count == len(base.columns) == len(base.names)
@@ -173,7 +176,7 @@ def test_counts_are_ranks_and_say_where_they_are_not_clear():
             there = Y[..., base.columns] @ (base.matrix @ robot.parameters)
             tau = Y @ robot.parameters
             assert np.abs(there - tau).max() < 1e-6 * np.abs(tau).max()
-    assert 20 <= clear < 60
+    assert 8 <= clear < 24
 
 
 @pytest.mark.parametrize("k", [1e-6, 1e4])

@@ -144,7 +144,7 @@ def test_samples_near_rest_can_be_left_out(robot, signals):
     whole = observe(robot, signals, cutoff=20)
     assert len(data) == (np.abs(whole.v) >= [0.1, 0.5]).all(axis=1).sum()
     assert any("hardly moves" in note for note in data.notes)
-    assert refused(robot, signals, "slowest = 50", "lower it", slowest=50)
+    assert refused(robot, signals, "slowest (--slowest)", "lower it", slowest=50)
 
 
 @pytest.mark.parametrize("kind", ["csv", "semicolons", "parquet"])

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import appell
 from appell.cli import app
 from appell.study import identify_puma as example
+from tests.report_pages import examine
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +57,18 @@ def test_the_identified_model_tracks_better(done):
     assert errors["identified model and friction"] < friction / 2  # it is not friction alone
 
 
+def test_errors_are_as_the_page_on_identification_says(done):
+    """Its table, with room for the motions that other processors find."""
+    errors = {name: np.sqrt(np.mean(done.tracking(name) ** 2)) for name in done.runs}
+    part = {name: x / errors["nominal model"] for name, x in errors.items()}
+    assert 0.8 < part["identified model"] < 1.25  # about the same
+    assert 1 / 3 < part["nominal model, identified friction"] < 0.9  # a third to nine tenths
+    assert part["identified model and friction"] < 1 / 5  # less than a fifth
+    page = (ROOT / "docs" / "identification.md").read_text()
+    for words in ("about the same", "a third to nine tenths", "less than a fifth"):
+        assert f" | {words} |" in page
+
+
 def test_the_excitation_keeps_the_hand_above_the_floor(done):
     q, v, _ = done.excitation(np.linspace(0, done.excitation.duration, 5000))
     pose = done.nominal.forward_kinematics(q, "link6")
@@ -70,6 +83,7 @@ def test_the_command_writes_the_report_and_the_robot(done, tmp_path, monkeypatch
     assert "identified model and friction" in result.output
     written = {p.name for p in (tmp_path / "demo").iterdir()}
     assert written >= {"identification.html", "identification.md", "parameters.csv", "robot.urdf"}
+    examine(tmp_path / "demo" / "identification.html", charts=False)
     again = appell.load(tmp_path / "demo" / "robot.urdf")
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 20, 6))
     wanted = done.identified.inverse_dynamics(q, v, a, friction=True)

@@ -1,4 +1,4 @@
-"""What the papers print wrongly gives wrong numbers, and what docs/errata.md has for it right ones.
+"""What the papers print wrongly gives wrong numbers; what docs/papers/*.md have for it, right ones.
 
 The equations are written out here once more, in the base's axes and with NumPy, so that a printed
 term can be put in the place of the right one.
@@ -7,7 +7,6 @@ term can be put in the place of the right one.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from math import dist
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from appell.papers import mata2002_simulation
 from appell.papers.shafei2018 import ANGLES
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 STATES = np.random.default_rng(20).normal(size=(3, 6))
 
 
@@ -242,8 +242,9 @@ def test_the_printed_start_of_shafei_is_rounded():
 # The page
 
 
-def test_the_page_names_tests_that_are_there():
-    text = (ROOT / "docs" / "errata.md").read_text()
+def test_the_pages_name_tests_that_are_there():
+    pages = [DOCS / "errata.md", *DOCS.glob("papers/*.md")]
+    text = "".join(page.read_text() for page in pages)
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
     assert len(named) > 20
     for file, test in named:
@@ -252,17 +253,21 @@ def test_the_page_names_tests_that_are_there():
         assert f"def {test}(" in path.read_text() or not test, f"{file}::{test}"
 
 
-def test_every_paper_has_its_place_on_both_pages():
-    for page in ("errata", "notation"):
-        text = (ROOT / "docs" / f"{page}.md").read_text()
-        places = [text.index(f"## {paper}") for paper in PAPERS]
-        assert all(a < b for a, b in pairwise(places)), page
+@pytest.mark.parametrize("paper", appell.papers.PAPERS)
+def test_a_papers_page_names_files_that_are_there(paper):
+    text = (DOCS / "papers" / f"{paper}.md").read_text()
+    code = text.partition("\n## Where it is in the code\n")[2].partition("\n## ")[0]
+    files = re.findall(r"`([\w/]+(?:\.py|/))`", code)
+    assert len(files) > 4
+    assert [f for f in files if f != "src/appell/" and not (ROOT / "src/appell" / f).exists()] == []
+    pictures = re.findall(r"\]\(\.\./(images/\S+)\)", text)
+    assert pictures
+    assert all((DOCS / picture).is_file() for picture in pictures)
 
 
-PAPERS = (
-    "Valera et al. 2003",
-    "Mata et al. 2002",
-    "Abedloo et al. 2014",
-    "Shafei 2018",
-    "Lee et al. 1982",
-)
+@pytest.mark.parametrize("paper", appell.papers.PAPERS)
+def test_every_paper_has_errata_and_notation_on_its_page(paper):
+    text = (DOCS / "papers" / f"{paper}.md").read_text()
+    for title in ("Errata", "Notation"):
+        assert f"\n## {title}\n" in text
+        assert f"(papers/{paper}.md#{title.lower()})" in (DOCS / f"{title.lower()}.md").read_text()

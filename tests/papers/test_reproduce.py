@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,19 +12,28 @@ from typer.testing import CliRunner
 import appell
 from appell import cli, papers
 from appell.show.document import Document, Row, Table
+from appell.show.report_folder import write_documents
 from appell.show.rules import Differs, Known
 from tests.report_pages import examine
 
+_SCRIPT = Path(__file__).parents[2] / "docs" / "papers.py"
+_spec = importlib.util.spec_from_file_location("papers_pages", _SCRIPT)
+pages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(pages)
+
 
 @pytest.mark.parametrize("name", papers.PAPERS)
-def test_every_value_that_must_come_out_does(name):
+def test_every_value_that_must_come_out_does_and_is_on_the_papers_page(name, tmp_path):
     document = appell.papers.reproduce(name)
     assert not document.failures
+    assert pages.differences(name, document) == [], f"run: python docs/papers.py {name}"
     compared = [row for table in document.tables if table.compared for row in table.rows]
     assert compared
     for row in compared:
         known = any(isinstance(rule, Differs | Known) for rule in row.rules)
         assert row.why or not known, f"{row.what} differs without a reason"
+    if name != "lee1982":  # which the next test but one examines
+        examine(write_documents([document], tmp_path / "r")[0], charts=False)
 
 
 def test_an_unknown_paper_is_answered_with_the_known_ones():

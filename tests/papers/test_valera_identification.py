@@ -44,7 +44,9 @@ def test_estimates_predict_another_motion_better_than_what_was_believed():
 
 
 def test_the_reproduction_has_the_section(monkeypatch):
-    others = SimpleNamespace(tables=list, pictures=lambda: [None], PICTURES=[None])
+    others = SimpleNamespace(
+        tables=list, pictures=lambda: [None], PICTURES=[None], robots=paper.robots
+    )
     for name in ("valera2003_control", "valera2003_line", "valera2003_rig"):
         monkeypatch.setattr(papers, name, others, raising=False)
     titles = [table.title for table in valera2003.document().tables]

@@ -27,6 +27,7 @@ from appell.rig.machine.lockstep import Lockstep
 from appell.rig.teach import Lesson, teach_in_lockstep, yielding
 from appell.show.control_report import control_document
 from appell.show.report_folder import write_documents
+from tests.report_pages import examine
 
 
 def test_move_and_show(command, tmp_path):
@@ -42,6 +43,16 @@ def test_move_and_show(command, tmp_path):
     )
     shown = command("show", "a.mcap")
     assert shown.exit_code == 0
+    drawn = command("show", "a.mcap", "-o", "drawn/report", "--animation")
+    assert drawn.exit_code == 0, drawn.output
+    folder = tmp_path / "drawn" / "report"
+    page = (folder / "control.html").read_text()
+    for link in ("motion.csv", "animation.html", "../../a.mcap"):
+        assert f'href="{link}"' in page
+        assert (folder / link).exists()
+    assert '<iframe class="scene" src="animation.html"' in page
+    assert 0.5 <= read_motion(folder / "motion.csv", 6)[0].duration < 1.5  # and until it stands
+    assert "give its folder with --output" in command("show", "a.mcap", "--animation").stderr
     assert "cycles logged" in shown.output
     (tmp_path / "cut.mcap").write_bytes((tmp_path / "a.mcap").read_bytes()[:200_000])
     cut = command("show", "cut.mcap")
@@ -419,6 +430,7 @@ def test_a_report_is_written_with_its_verdict_first(tmp_path):
     assert sound().verdict.startswith(("arrived, ", "stopped"))
     assert text.index(sound().verdict) < text.index("<h2>Joints</h2>") < text.index("<figure")
     assert "torque, N m" in text
+    examine(page, charts=False)
     broken = replace(sound(), state=State.FAULT, reason="encoder stuck: joint 2")
     head = control_document(broken).head()
     assert (head.verdict, head.good) == ("FAULT: encoder stuck: joint 2", False)
@@ -439,7 +451,7 @@ def test_what_cannot_go_to_another_process_is_refused():
 def test_a_soak_shows_how_late_cycles_were_and_what_the_machine_allows(command, monkeypatch):
     """On a busy machine it may end in a fault, and rightly; it is measured all the same."""
     monkeypatch.setattr("appell.cli.control_trials._EMPTY", 0.2)
-    result = command("soak", "--minutes", 0.01, "--quiet")
+    result = command("soak", "--minutes", 0.01)
     assert result.exit_code in (0, 1), result.output
     assert re.search(r"\d % of cycles more than half a period late or left out", result.output)
     empty = re.search(r"Of a loop that does nothing, for .* s before it: ([\d.]+) %", result.output)

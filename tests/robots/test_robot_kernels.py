@@ -24,7 +24,7 @@ N = 13
         ({"formulation": ""}, "no formulation ''; it has gibbs_lean"),
         ({"formulation": []}, r"no formulation \[\]; it has gibbs_lean"),
         ({"dtype": "int32"}, "float64 and float32"),
-        ({"target": "abacus"}, "'cpu'"),
+        ({"target": "abacus"}, "expected one of cpu, cuda"),
         ({"parameters": "colour"}, "expected one of mass, com"),
         ({"wrt": "tau"}, "inputs are q, v, a"),
     ],

@@ -42,7 +42,7 @@ def page(study):
 class Tags(HTMLParser):
     """Every attribute of a page, and whether its tags close in order."""
 
-    VOID = ("meta", "br")
+    VOID = ("meta", "br", "wbr")
 
     def __init__(self, page):
         super().__init__()

@@ -9,7 +9,8 @@ from simulated_robots import block, point_mass
 import appell
 from appell.compile.record import FUNCTIONS
 from appell.errors import InputError
-from appell.simulation.contacts.contact import contact_points, find_contacts
+from appell.simulation.contacts.contact import find_contacts
+from appell.simulation.contacts.points import contact_points
 from appell.walls import Circle, Cylinder, Ellipse, Implicit, Plane, Sphere
 
 WALLS = [

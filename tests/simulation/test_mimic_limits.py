@@ -62,7 +62,7 @@ def test_a_written_file_keeps_the_pose(fingers, tmp_path):
 def test_a_tracked_arm_stops_at_a_mimicking_limit(fingers):
     from appell.control import ComputedTorque, quintic, track
 
-    run = track(fingers, ComputedTorque(fingers), quintic([0.0], [1.0], 2.0), period=1e-3)
+    run = track(fingers, ComputedTorque(fingers), quintic([0.0], [1.0], 0.5), period=1e-3)
     assert run.impacts[0].points == ("follow",)
     assert run.stopped is None
     assert run.q.max() <= 0.3 + 1e-9

@@ -182,7 +182,11 @@ def test_a_picture_names_units_and_so_does_a_run_from_a_file(tmp_path):
     for run in (sliding, turning, free):
         again = load_run(run.save(tmp_path / "run.npz"))
         assert labels(again) == labels(run)
+        energies = [x.plot().axes[-1].get_lines()[0].get_ydata() for x in (run, again)]
+        np.testing.assert_array_equal(*energies)
         # Without its robot energies are known at the instants only: points, and no chords.
+        names = {"kinds": run.robot.joint_kinds, "names": run.robot.joint_names}
+        again = replace(again, robot=None, **names)
         kinetic = again.plot().axes[-1].get_lines()[0]
         assert kinetic.get_linestyle() == "None"
         np.testing.assert_array_equal(kinetic.get_ydata(), run.kinetic)

@@ -48,11 +48,10 @@ def test_the_printed_start_needs_a_gap_to_strike_on_both_sides_at_once(tree):
     assert {x.points for x in apart.impacts} == {("O1",), ("O5",)}
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_with_friction_it_comes_to_rest(tree, seed):
-    """No endless bounces, no sinking, no energy from nothing, from any start near the symmetric
-    one: the motion is chaotic, so that rounding of another machine is such a start too."""
-    start = TREE_START + 1e-7 * seed * np.random.default_rng(seed).normal(size=12)
+def test_with_friction_it_comes_to_rest(tree):
+    """No endless bounces, no sinking, no energy from nothing, from a start near the symmetric one:
+    the motion is chaotic, so that rounding of another machine is such a start too."""
+    start = TREE_START + 1e-7 * np.random.default_rng(1).normal(size=12)
     settings = {"restitution": 0.3, "mu": 0.5, "rtol": 1e-6, "atol": 1e-7}
 
     def damper(t, q, v):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from math import pi, radians
+from shutil import copy
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from appell.rig.log.motion_files import read_motion
 from appell.study import build, read_scenario, run
 from appell.study.run_motion import motion_csv
 from appell.study.scenario_file import checked
+from tests.study.test_gallery import FOLDER
 
 MOVE = {"kind": "moves", "moves": [{"to": {"joint2": 30.0}, "duration": 0.5}]}
 CHAIN = {"model": "planar_chain", "options": {"n": 2}}  # two bars of 1 m and 1 kg
+SOFT = {"name": "pd-gravity", "kp": 3.0}
 TWO = {"robot": CHAIN, "angles": "degrees", "task": MOVE}
 
 
@@ -82,6 +85,22 @@ def test_angles_are_degrees_where_the_file_says_so_and_slides_stay_in_m():
 
 
 UNITS = ("degrees", "radians")
+FALL = {"task": {"kind": "fall", "until": 0.3}}
+
+
+@pytest.mark.parametrize("friction", [{"viscous": 1.0}, {"viscous": [0.1, 2], "coulomb": 0.5}])
+def test_friction_in_numbers_acts_without_a_law_too(friction):
+    levels = {
+        what: dict(zip(("joint1", "joint2"), np.broadcast_to(x, 2).tolist(), strict=True))
+        for what, x in friction.items()
+    }
+    robot = appell.load("planar_chain", n=2).with_friction(**levels)
+    expected = appell.simulate(robot, [0.0, 0.0], until=0.3, friction=True)
+    result = run(checked({"robot": CHAIN | {"friction": friction}} | FALL))
+    assert np.array_equal(result.run.q, expected.q)
+    assert result.run.energy[-1] < result.run.energy[0] - 0.01
+    loop = run(checked({"robot": {"model": "five_bar", "friction": friction}} | FALL))
+    assert loop.verdict.ok
 
 
 def test_springs_rest_at_positions_in_the_unit_of_the_file():
@@ -151,6 +170,15 @@ def test_a_law_and_a_torque_of_ones_own_come_from_beside_the_scenario(tmp_path):
     assert result.run.tau[-1, 0] == 0.1
 
 
+def test_a_gain_by_its_former_name_is_taken_with_a_note():
+    old, new = ({"name": "computed-torque", "kp": 100.0, kd: 19.0} for kd in ("kv", "kd"))
+    result = run(checked(TWO | {"law": old}))
+    assert result.warnings == ("law.kv: the gain kv is now called kd",)
+    assert np.array_equal(result.run.q, run(checked(TWO | {"law": new})).run.q)
+    with pytest.raises(InputError, match=r"law.kv is now called kd, which is there, too"):
+        build(checked(TWO | {"law": old | new}))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -159,9 +187,20 @@ def test_a_law_and_a_torque_of_ones_own_come_from_beside_the_scenario(tmp_path):
         ({"law": {"name": "pid"}}, "law.name: law 'pid'; expected one of tracking-integral"),
         ({"start": {"q": {"joint3": 1}}}, "start.q: 'planar_chain(2)' has no joint 'joint3' here"),
         ({"start": {"q": [1, 2, 3]}}, "start.q: the array has shape (3,)"),
-        ({"walls": [{"kind": "plane", "normal": [0, 1]}]}, "walls: not with a law"),
-        ({"contacts": {"mu": 0.3}}, "contacts.mu: not with a law"),
-        ({"integrator": {"rtol": 1e-9}}, "integrator.rtol: not with a law"),
+        ({"contacts": {"gap": 1e-3}}, "contacts.gap: not with a law: contacts are kept to 1e-6 m"),
+        ({"contacts": {"law": "poisson"}}, "contacts.law: not with a law: what is struck"),
+        ({"contacts": {"max_impacts": 5}}, "[expect] max_impacts"),
+        ({"integrator": {"rtol": 1e-9}}, "integrator.rtol: not with a law: between samples"),
+        ({"integrator": {"atol": 1e-9}}, "integrator.atol: not with a law: between samples"),
+        ({"integrator": {"max_step": 1e-3}}, "make [sampling] period shorter"),
+        ({"integrator": {"max_steps": 9}}, "integrator.max_steps: not with a law"),
+        ({"integrator": {"singular": 0.1}}, "integrator.singular: not with a law"),
+        (FALL | {"robot": CHAIN | {"friction": {"stiction": 1}}}, "robot.friction: stiction is"),
+        (
+            FALL | {"robot": CHAIN | {"friction": {"viscous": [1, 2, 3]}}},
+            "robot.friction: viscous has 3 numbers; expected one, or 2: joint1, joint2.",
+        ),
+        (FALL | {"robot": {"model": "agile_wrist", "friction": {"viscous": 1}}}, "no joints that"),
         ({"robot": CHAIN | {"base": "free"}}, "robot.model: load('planar_chain')"),
         ({"robot": CHAIN | {"locked": {"x": 1}}}, "robot.locked: "),
         ({"disturbances": [{"frame": "hand", "force": [1, 0, 0]}]}, "disturbances[0]: "),
@@ -202,6 +241,48 @@ def test_what_does_not_fit_the_robot_is_told_with_its_place(change, message):
     assert message in str(problem.value)
 
 
+HOLD = {"task": {"kind": "hold", "until": 0.1}}
+SHORT = {"task": {"kind": "fall", "until": 0.01}}
+STRUCK = {"walls": [{"kind": "plane", "normal": [0, 1, 0], "offset": -9}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (SHORT | {"integrator": {"formulation": "gibs_tree"}},
+         "integrator.formulation: 'gibs_tree'; expected one of .* Did you mean 'gibbs_tree'?"),
+        (HOLD | {"integrator": {"formulation": "gibs_tree"}},
+         "integrator.formulation: .* Did you mean 'gibbs_tree'?"),
+        (HOLD | {"law": {"formulation": "gibbs_tre"}},
+         "law.formulation: .* Did you mean 'gibbs_tree'?"),
+        (HOLD | {"law": {"name": "computed-torqe"}},
+         "law.name: law 'computed-torqe'; .* Did you mean 'computed-torque'?"),
+        (SHORT | {"integrator": {"rtol": 1e-20}}, "integrator.rtol: 1e-20; expected"),
+        (SHORT | {"integrator": {"method": "RK4"}}, "integrator.method: 'RK4' takes steps"),
+        (HOLD | STRUCK | {"contacts": {"points": ["hand"]}}, "contacts.points: .* no frame 'hand'"),
+        (HOLD | {"sampling": {"period": 1e-12}}, "sampling.period: until = 0.1; expected"),
+        (HOLD | {"sensors": {"encoder": [1, 2, 3]}}, "sensors.encoder: encoder has shape"),
+        (HOLD | {"actuators": {"torque_limit": [1, 2, 3]}}, "actuators.torque_limit: "),
+        (HOLD | {"robot": CHAIN | {"friction": {"viscous": [1, 2, 3]}}}, "robot.friction: "),
+        (SHORT | {"robot": "ur5", "start": {"q": {"elbow_joint": 9}}, "angles": "radians"},
+         r"start: .*, or set \[contacts\] stops = false"),
+    ],
+)  # fmt: skip
+def test_what_simulate_or_track_refuse_has_the_place_of_its_entry(change, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        run(checked(TWO | change))
+
+
+def test_a_formulation_in_braces_has_its_own_line(tmp_path):
+    file = tmp_path / "fall.toml"
+    file.write_text(
+        'robot = "two_link"\ntask = {kind = "fall", until = 0.1}\n'
+        'integrator = {formulation = "gibs_tree"}\n'
+    )
+    with pytest.raises(InputError, match=r"fall\.toml:3: integrator\.formulation: 'gibs_tree'"):
+        run(read_scenario(file))
+
+
 def test_a_fault_that_shows_with_the_robot_has_file_and_line(tmp_path):
     file = tmp_path / "task.toml"
     file.write_text('robot = "two_link"\n[task]\nkind = "hold"\nuntil = 1\n[law]\nki = 3\n')
@@ -219,10 +300,76 @@ def test_the_verdict_fails_where_an_expectation_does_and_names_it():
     assert "expected 1e-09" in result.verdict.text
 
 
+LIMITED = """<robot name="limited"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<link name="rod"><inertial><mass value="1"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+  <limit lower="-1" upper="1" effort="100" velocity="2"/></joint>
+<joint name="slide" type="prismatic"><parent link="arm"/><child link="rod"/><axis xyz="1 0 0"/>
+  <limit lower="-1" upper="1" effort="100" velocity="20"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("to", "duration", "more", "ok", "words"),
+    [
+        ({"turn": 0.5, "slide": 0.3}, 1.0, {}, True, ["arrived at 1 s, error"]),
+        ({"turn": 0.5}, 0.1, {}, True, ["arrived at", "beyond the joints' limits: speed of turn"]),
+        ({"turn": 1.3}, 1.0, {}, False, ["ended at 1 s, 0.3", "rad (turn) from its goal",
+                                         "the upper limit of turn struck"]),
+        ({"turn": 1.01}, 1.0, {}, False, ["arrived at 1 s", "the upper limit of turn struck"]),
+        ({"turn": 1.01}, 1.0, {"expect": {"max_impacts": 9}}, True, ["struck"]),
+        ({"slide": 0.5}, 0.1, {"law": SOFT}, False, ["ended", "m (slide) from its goal"]),
+        ({"slide": 0.5}, 0.1, {"law": SOFT, "expect": {"final_error": 1.0}}, True, ["arrived at"]),
+        ({"slide": 0.5}, 0.1, {"law": SOFT, "expect": {"max_error": 1.0}}, True, ["arrived at"]),
+    ],
+)  # fmt: skip
+def test_the_verdict_says_whether_it_arrived_and_what_it_struck(
+    to, duration, more, ok, words, tmp_path
+):
+    (tmp_path / "limited.urdf").write_text(LIMITED)
+    task = {"kind": "moves", "moves": [{"to": to, "duration": duration}]}
+    data = {"robot": str(tmp_path / "limited.urdf"), "task": task} | more
+    verdict = run(checked(data)).verdict
+    assert verdict.ok is ok, verdict.text
+    assert all(x in verdict.text for x in words), verdict.text
+
+
+def test_what_a_run_leaves_runs_again_from_there(tmp_path):
+    """Its robot's file is found, though the scenario named it from another folder."""
+    (tmp_path / "limited.urdf").write_text(LIMITED)
+    (tmp_path / "fall.json").write_text(
+        json.dumps({"robot": "limited.urdf", "task": {"kind": "fall", "until": 0.1}})
+    )
+    first = run(read_scenario(tmp_path / "fall.json"))
+    again = run(read_scenario(first.save(tmp_path / "out" / "run") / "scenario.json"))
+    np.testing.assert_array_equal(again.run.q, first.run.q)
+
+
 def test_limits_that_are_exceeded_are_warned_of():
     task = {"kind": "moves", "moves": [{"to": {"shoulder_pan_joint": 1.0}, "duration": 0.3}]}
     result = run(checked({"robot": "ur5", "task": task}))
     assert any(x.startswith("shoulder_pan_joint: speed") for x in result.warnings)
+
+
+def test_a_saved_scenario_runs_again_from_its_own_folder(tmp_path):
+    for name in ("four_bar.urdf", "four_bar_loops.toml"):
+        copy(FOLDER / name, tmp_path)
+    text = 'robot = {model = "four_bar.urdf", loops = "four_bar_loops.toml"}\n'
+    text += 'task = {kind = "fall", until = 0.1}\n'
+    (tmp_path / "fall.toml").write_text(text)
+    first = run(read_scenario(tmp_path / "fall.toml"))
+    first.save(tmp_path / "runs" / "fall")
+    again = run(read_scenario(tmp_path / "runs" / "fall" / "scenario.json"))
+    assert (again.run.q == first.run.q).all()
+
+
+def test_a_study_is_not_taken_for_a_scenario(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text('scenario = "move.toml"\npoints = 8\n')
+    with pytest.raises(InputError, match=r"study\.toml is a study, not a scenario: appell sweep"):
+        read_scenario(file)
 
 
 def test_the_motion_is_read_by_those_who_follow_and_identify(tmp_path):

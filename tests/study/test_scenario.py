@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Literal, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+from appell.control.kinematics.spherical_wrist import BRANCHES
+from appell.control.laws import LAWS
 from appell.errors import InputError
 from appell.model.settings_lines import line_numbers
 from appell.study import Scenario, json_schema, read_scenario
 from appell.study.puma_line import PumaLine
 from appell.study.scenario import puma_line
 from appell.study.scenario_file import checked
+from appell.study.sweeps.study_starter import study_schema
 
 FALL = {"robot": "two_link", "task": {"kind": "fall", "until": 1.0}}
 
@@ -139,6 +144,8 @@ kind = "floor"
     [
         ({"colour": "red"}, "colour: no such entry; expected one of title, angles, robot"),
         ({"task": {"kind": "fly"}}, 'task.kind = "fly": expected one of fall, torque, hold'),
+        ({"task": {"kind": "hould"}}, "puma_line. Did you mean 'hold'?"),
+        ({"angles": "degree"}, "expected 'radians' or 'degrees'. Did you mean 'degrees'?"),
         ({"task": {"until": 1}}, "task: kind is missing; expected one of fall"),
         ({"task": {"kind": "fall", "until": -1}}, "task.until = -1: expected greater than 0"),
         ({"task": {"kind": "fall", "until": True}}, "task.until = true: expected a valid number"),
@@ -194,6 +201,52 @@ def test_values_are_changed_by_their_paths_and_checked():
     assert scenario.robot.payload is None
     with pytest.raises(InputError, match=r"task\.moves\[0\]\.duration = -1"):
         scenario.changed({"task.moves.0.duration": -1})
+
+
+def properties(schema):
+    """Every property of a JSON Schema with its name and its table's, wherever it stands."""
+    for name, table in {"": schema, **schema["$defs"]}.items():
+        for key, entry in table.get("properties", {}).items():
+            yield f"{name}.{key}", entry
+
+
+@pytest.mark.parametrize("schema", [json_schema, study_schema])
+def test_the_schema_describes_every_property(schema):
+    told = dict(properties(json.loads(schema())))
+    assert len(told) > 50
+    assert [name for name, entry in told.items() if not entry.get("description")] == []
+    assert not [x for x in told.values() if "\n" in x["description"]]
+
+
+def test_the_schema_lists_every_closed_set_of_values():
+    """An entry that a run refuses by a list of names has that list in the schema."""
+    told = dict(properties(json.loads(json_schema())))
+    assert told["LineTask.branch"]["enum"] == ["nearest", *BRANCHES]
+    assert told["PumaLine.branch"]["enum"] == ["all", *BRANCHES]
+    assert told["LawSection.name"]["anyOf"][0]["enum"] == list(LAWS)
+    for section, field in closed_sets(Scenario):
+        entry = json.dumps(told[f"{'' if section is Scenario else section.__name__}.{field}"])
+        assert '"enum"' in entry or '"const"' in entry, (section, field)
+
+
+def closed_sets(section, seen=None):
+    """The fields of a section and of those in it that take some values only."""
+    seen = set() if seen is None else seen
+    seen.add(section)
+    for name, field in section.model_fields.items():
+        parts = list(parts_of(field.annotation))
+        if any(get_origin(x) is Literal for x in parts):
+            yield section, name
+        for x in parts:
+            if isinstance(x, type) and issubclass(x, BaseModel) and x not in seen:
+                yield from closed_sets(x, seen)
+
+
+def parts_of(annotation):
+    yield annotation
+    if get_origin(annotation) is not Literal:
+        for x in get_args(annotation):
+            yield from parts_of(x)
 
 
 def test_the_schema_is_json_schema_that_knows_every_kind_of_task():

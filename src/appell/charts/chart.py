@@ -1,4 +1,4 @@
-"""A chart: panels of lines over time or another number, with names and units.
+"""A chart: panels of lines, columns and bands over time or another number, with names and units.
 
 Reports draw it in the page (show/chart.js) and as SVG (show/chart_svg.py), ``plot`` methods by
 Matplotlib (matplotlib_figure.py).
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Line:
     """Values ``y`` over ``x``. Lines of the same ``name`` share an entry of the legend; one without
-    a name has none. ``bars`` are half the lengths of error bars."""
+    a name has none. ``bars`` are half the lengths of error bars, or (2, N) their lengths below and
+    above.
+
+    "steps" are columns from zero, as of a histogram: y[k] holds from x[k] to x[k + 1], and the last
+    of y is not drawn. A "band" is the area from ``base`` to ``y``."""
 
     name: str
     x: Any
@@ -30,8 +34,27 @@ class Line:
     dash: str = ""
     width: float = 1.6
     opacity: float = 1.0
-    drawn: Literal["line", "dots", "both", "crosses"] = "line"
+    drawn: Literal["line", "dots", "both", "crosses", "steps", "band"] = "line"
     bars: Any = None
+    base: Any = None
+
+    @property
+    def reach(self) -> Any:
+        """The lengths of the error bars below and above, (2, N), if there are any."""
+        if self.bars is None:
+            return None
+        bars = np.asarray(self.bars, dtype=float)
+        return bars if bars.ndim == 2 else np.stack([bars, bars])
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """The least and the largest value at each x that is drawn."""
+        y, reach = np.asarray(self.y, dtype=float), self.reach
+        if self.drawn == "band":
+            return np.asarray(self.base, dtype=float), y
+        if self.drawn == "steps":
+            return np.zeros(len(y)), y
+        return (y, y) if reach is None else (y - reach[0], y + reach[1])
 
 
 @dataclass(frozen=True)
@@ -66,12 +89,8 @@ class Panel:
         far from these, and rounding about a constant is not shown as a motion."""
         if self.y_range:
             return self.y_range
-        ends = [
-            np.asarray(line.y) + sign * np.asarray(0.0 if line.bars is None else line.bars)
-            for line in self.lines
-            for sign in (-1, 1)
-        ]
-        values = np.concatenate([np.zeros(0), *map(np.ravel, ends)])
+        ends = [np.ravel(end) for line in self.lines for end in line.ends]
+        values = np.concatenate([np.zeros(0), *ends])
         values = values[np.isfinite(values) & ((values > 0) | ("y" not in self.log))]
         if not values.size:
             return (1.0, 10.0) if "y" in self.log else (0.0, 1.0)

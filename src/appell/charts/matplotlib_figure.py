@@ -6,15 +6,18 @@ from importlib.util import find_spec
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from appell.charts.chart import Chart, Line, Panel
 from appell.charts.palette import INK
-from appell.errors import AppellError
+from appell.errors import AppellError, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LETTERS = 80  # of a legend's line
 _MARKERS = {"line": "", "dots": ".", "both": "o", "crosses": "x"}
+_TICK = 30  # letters of a tick's name
 
 
 def figure_of(chart: Chart, caller: str) -> Figure:
@@ -32,13 +35,13 @@ def figure_of(chart: Chart, caller: str) -> Figure:
         for name, handle in _draw(axes, panel).items():
             handles.setdefault(name, handle)
         if k + chart.columns >= len(chart.panels) or not _same_x(chart):
-            axes.set_xlabel(panel.x)
+            axes.set_xlabel(_plain(panel.x))
     for axes in grid.flat[len(chart.panels) :]:
         axes.remove()
     if len(handles) > 1:
         place: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
         across = max(1, min(6, _LETTERS // (6 + max(map(len, handles)))))
-        figure.legend([*handles.values()], [*handles], ncols=across, **place)
+        figure.legend([*handles.values()], [*map(_plain, handles)], ncols=across, **place)
     return figure
 
 
@@ -58,25 +61,35 @@ def _draw(axes: Any, panel: Panel) -> dict[str, Any]:
     for mark in panel.marks:
         axes.axvline(mark, color="0.7", lw=0.5, zorder=0)
     scales = {f"{axis}scale": "log" for axis in panel.log}
-    axes.set(title=panel.title, ylabel=panel.y, ylim=(low, high), **scales)
+    axes.set(title=_plain(panel.title), ylabel=_plain(panel.y), ylim=(low, high), **scales)
     axes.grid(alpha=0.2)
     if panel.ticks:
-        axes.set_xticks(range(len(panel.ticks)), panel.ticks, rotation=90, fontsize=6)
+        names = [_plain(shorten(name, _TICK)) for name in panel.ticks]
+        axes.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
     handles.pop("", None)
     return handles
 
 
 def _line(axes: Any, line: Line) -> Any:
+    look: dict[str, Any] = {"color": _ink(line.colour), "alpha": line.opacity, "label": line.name}
+    if line.drawn == "band":
+        return axes.fill_between(line.x, line.base, line.y, lw=0, **look)
+    if line.drawn == "steps":
+        return axes.stairs(np.asarray(line.y)[:-1], line.x, fill=True, lw=0, **look)
     marked = line.drawn != "line"
     joined = line.drawn in ("line", "both")
-    look: dict[str, Any] = {
-        "color": _ink(line.colour), "lw": line.width, "alpha": line.opacity,
-        "marker": _MARKERS[line.drawn] if marked else "", "ms": 3,
-        "ls": _dashes(line.dash) if joined else "",
+    look |= {
+        "lw": line.width, "marker": _MARKERS[line.drawn] if marked else "",
+        "ms": 3 if line.bars is None else 5, "ls": _dashes(line.dash) if joined else "",
     }  # fmt: skip
     if line.bars is not None:
-        axes.errorbar(line.x, line.y, line.bars, fmt="none", ecolor=_ink(line.colour), lw=0.8)
-    return axes.plot(line.x, line.y, label=line.name, **look)[0]
+        axes.errorbar(line.x, line.y, line.reach, fmt="none", ecolor=_ink(line.colour), lw=0.8)
+    return axes.plot(line.x, line.y, **look)[0]
+
+
+def _plain(text: str) -> str:
+    """A text without the formulas that Matplotlib finds between dollars."""
+    return text.replace("$", r"\$")
 
 
 def _dashes(text: str) -> Any:

@@ -13,9 +13,11 @@ from appell.cli import (  # noqa: F401  (each adds its commands)
     reproduce,
     robots,
     run,
+    sweep,
+    tune,
     view,
 )
-from appell.cli.app import app
+from appell.cli.app import INTERRUPTED, app
 
 __all__ = ["app", "main"]
 
@@ -26,3 +28,6 @@ def main() -> None:
         app()
     except OSError as problem:  # of help, which is printed before any command begins
         sys.exit(f"error: {problem}")
+    except KeyboardInterrupt:  # likewise
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(INTERRUPTED)

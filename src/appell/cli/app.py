@@ -13,9 +13,22 @@ from typer.core import TyperGroup
 from appell import __version__
 from appell.errors import AppellError
 
+INTERRUPTED = 130  # the status of a command that Control-C ends, as shells have it
+
+
+# Commands as help lists them, in the order in which a newcomer needs them.
+ORDER = (
+    "list", "info", "view", "new", "run", "control", "identify", "sweep", "tune", "export",
+    "check", "reproduce",
+)  # fmt: skip
+
 
 class _Commands(TyperGroup):
-    """Shows what Appell or the system refuses as one message, with exit status 2."""
+    """Shows what Appell or the system refuses as one message, with exit status 2, and what
+    Control-C ends with 130."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(self.commands, key=ORDER.index)
 
     def invoke(self, ctx: Any) -> Any:
         _print_any_name()
@@ -29,6 +42,9 @@ class _Commands(TyperGroup):
             typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
             typer.echo(problem, err=True)
             raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("Interrupted: what was under way is not kept.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
         except MemoryError:
             typer.secho("error: ", fg="red", bold=True, nl=False, err=True)
             typer.echo("there is not enough memory for so much; ask for less.", err=True)

@@ -1,5 +1,5 @@
-"""Names that the help of commands lists, written out: help imports nothing heavy. A test holds them
-to the tables that they come from."""
+"""Names that help lists and shells complete, written out: help imports nothing heavy. A test holds
+them to the tables that they come from."""
 
 PAPERS = ("valera2003", "mata2002", "lee1982", "shafei2018", "abedloo2014")
 QUANTITIES = (
@@ -24,3 +24,15 @@ FORMULATIONS = (
 METHODS = ("qr", "svd", "pinv", "ridge", "wls", "irls", "tls", "sdp", "log_cholesky")
 DTYPES = ("float64", "float32")
 CHANNELS = ("shm", "udp", "lockstep")
+LAWS = (
+    "tracking-integral", "tracking", "point-to-point", "computed-torque", "pd-gravity",
+    "feedforward", "sliding-mode", "adaptive", "joint-impedance", "cartesian-impedance",
+)  # fmt: skip
+CLOSED = (
+    "four_bar", "five_bar", "planar_3rrr", "delta", "stewart_gough", "differential_drive",
+    "rolling_disc", "snakeboard",
+)  # fmt: skip
+TASKS = ("line", "circle", "moves", "via", "hold", "torque", "fall")
+TARGETS = ("c", "aarch64", "cortex-m7", "riscv64", "riscv32", "x86-64")
+KINDS = ("fourier", "spline")
+CRITERIA = ("condition", "d_optimal")

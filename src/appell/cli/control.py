@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from appell.cli.app import app, example
-from appell.cli.options import Json, former_option, free_path, imported, read_law, robot_then_file
+from appell.cli.choices import CHANNELS
+from appell.cli.completion import MOTIONS, files, names, robots
+from appell.cli.control_finish import Folder, Told, finish
+from appell.cli.joint_numbers import joint_kinds, joint_names, read_positions
+from appell.cli.options import (
+    Animation,
+    Force,
+    Json,
+    LawOption,
+    QuietNames,
+    RobotName,
+    former_option,
+    free_path,
+    imported,
+    load_robot,
+    quiet_option,
+    read_law,
+    robot_then_file,
+    verbose_option,
+)
 from appell.cli.tables import print_json, print_table, summary
 from appell.errors import InputError
 
@@ -26,7 +44,6 @@ app.add_typer(control, name="control")
 
 HOME = "0,-45,60,0,30,0"
 
-Arm = Annotated[str, typer.Argument(help="A robot of the library (appell list), or a .urdf file.")]
 FormerArm = Annotated[str | None, typer.Option("--robot", hidden=True)]
 RobotAndFile = Annotated[
     list[str],
@@ -34,23 +51,22 @@ RobotAndFile = Annotated[
         metavar="[ROBOT] FILE",
         help="A robot of the library (appell list), or a .urdf file; puma560 without it. And the "
         "file: CSV with t, q1, ... in s, rad and m, or as its first line says, and 0 or 1 for each "
-        "digital output (columns v1, a1, tau1, ... of appell run are passed over); or npz.",
+        "digital output (columns v1, a1, tau1, ... of appell run are ignored); or npz.",
+        autocompletion=robots(*MOTIONS),
     ),
 ]
-LawName = Annotated[
-    str,
-    typer.Option(
-        "--law",
-        help="Such as computed-torque (appell control laws lists them); or your own, module:name.",
-    ),
-]
+LawName = Annotated[str, LawOption]
 Gains = Annotated[
     list[str] | None,
     typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3; several may be given."),
 ]
 ChannelName = Annotated[
     str | None,
-    typer.Option("--channel", help="shm (the default) or udp: real time; lockstep: without time."),
+    typer.Option(
+        "--channel",
+        help="shm (the default) or udp: real time; lockstep: simulated.",
+        autocompletion=names(CHANNELS),
+    ),
 ]
 LogFile = Annotated[
     Path | None,
@@ -73,27 +89,27 @@ Switches = Annotated[
 ]
 Wakes = Annotated[
     str | None,
-    typer.Option("--from", help="Where the simulated arm wakes up: degrees, m for slides."),
+    typer.Option("--from", help="Where the simulated arm starts: degrees, m for slides."),
 ]
 Driver = Annotated[
     str | None,
-    typer.Option("--hardware", help="One's own machine: module:name of what makes its driver."),
+    typer.Option("--hardware", help="A machine of your own: module:name of what makes its driver."),
 ]
 Numbers = Annotated[
-    str | None, typer.Option("--machine", help="Its numbers: module:name of a Machine.")
+    str | None, typer.Option("--machine", help="The machine's data: module:name of a Machine.")
 ]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="The folder of a report to make, with charts."),
 ]
-Live = Annotated[
-    bool, typer.Option("--live/--quiet", " /-q", help="Show the run while it goes on.")
+Quiet = Annotated[
+    bool, quiet_option("the paths of what was written only, and nothing while the run goes on")
 ]
 Seen = Annotated[
     bool, typer.Option("--view", help="Show the arm in the browser while the run goes on.")
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Also how late cycles were, and how long they took.")
+    bool, verbose_option("each joint's errors and forces, how late cycles were, how long they took")
 ]
 
 
@@ -105,7 +121,7 @@ def move(
         str,
         typer.Option("--to", help="Where to go: degrees, m for slides, with commas between."),
     ],
-    robot: Arm = "puma560",
+    robot: RobotName = "puma560",
     duration: Annotated[float, typer.Option(help="s")] = 2.0,
     former: FormerArm = None,
     law: LawName = "tracking-integral",
@@ -117,13 +133,15 @@ def move(
     hardware: Driver = None,
     machine: Numbers = None,
     switch: Switches = None,
-    live: Live = True,
     view: Seen = False,
     output: Output = None,
+    force: Force = False,
+    animation: Animation = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """From where the arm wakes up to a position, and stop. Status 1 on a fault."""
+    """Move the arm to a position, and stop. Status 1 on a fault."""
     from appell.control import quintic
 
     chosen = _law(former_option(robot, former), law, gain)
@@ -132,7 +150,7 @@ def move(
     own = _own(hardware, machine)
     own["switches"] = _switches(switch)
     ready = _setup(chosen, trajectory, channel, log, fault, start, **own)
-    _run(ready, live, view, output, verbose, as_json)
+    _run(ready, view, Folder(output, force, animation), Told(quiet, verbose, as_json))
 
 
 @control.command(epilog=example("appell control follow puma560 motion.csv --channel lockstep"))
@@ -148,15 +166,17 @@ def follow(
     hardware: Driver = None,
     machine: Numbers = None,
     switch: Switches = None,
-    live: Live = True,
     view: Seen = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
-    speed: Annotated[float, typer.Option(help="So many times as fast as the file says.")] = 1.0,
+    speed: Annotated[float, typer.Option(help="How many times as fast as the file says.")] = 1.0,
     repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
     output: Output = None,
+    force: Force = False,
+    animation: Animation = False,
 ) -> None:
-    """Along a trajectory of a file, and stop. Status 1 on a fault."""
+    """Move along a trajectory from a file, and stop. Status 1 on a fault."""
     from appell.rig.log.motion_files import read_motion
     from appell.rig.machine.machine import machine_for
 
@@ -166,44 +186,44 @@ def follow(
     start = None if wakes is None else _positions(wakes, chosen)
     own = _own(hardware, machine)
     outputs = (own.get("machine") or machine_for(chosen.robot)).outputs
-    motion = (file, chosen.robot.nv, speed, _joints(chosen), outputs)
-    trajectory, switches = read_motion(*motion, kinds=_kinds(chosen))
+    motion = (file, chosen.robot.nv, speed, joint_names(chosen.robot), outputs)
+    trajectory, switches = read_motion(*motion, kinds=joint_kinds(chosen.robot))
     own["switches"] = _switches(switch, switches)
     ready = _setup(chosen, trajectory, channel, log, fault, start, repeat=repeat, **own)
-    _run(ready, live, view, output, verbose, as_json)
+    _run(ready, view, Folder(output, force, animation), Told(quiet, verbose, as_json))
 
 
 control.command(
     "replay",
-    help="The same as follow, for what teach has written.",
+    help="Move along the poses that teach has written, as follow does.",
     epilog=example("appell control replay puma560 poses.csv --channel lockstep"),
 )(follow)
 
 
 @control.command(epilog=example("appell control show move.mcap"))
 def show(
-    file: Annotated[Path, typer.Argument(help="A log.")],
+    file: Annotated[Path, typer.Argument(help="A log (.mcap).", autocompletion=files(".mcap"))],
     output: Output = None,
+    force: Force = False,
+    animation: Animation = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """What a log holds, also one that was cut. Status 1 if it ends in a fault, or is not whole."""
-    from appell.cli.control_view import print_report, report_as_json
     from appell.rig import Report, State, read_log
 
+    folder = Folder(output, force, animation)
+    folder.check()
     log = read_log(file)
     last = log.events[-1] if log.events else None
     state, reason = (State.HOMING, "") if last is None else (last.state, last.reason)
     report = Report(log, state, reason, float(log.metadata.get("period", 0.001)))
-    if as_json:
-        print_json(report_as_json(report) | {"complete": log.complete, "damaged": log.damaged})
-        _write(report, output, quiet=True)
-        raise typer.Exit(int(state is not State.STOP or not log.complete))
-    print_report(report, verbose)
-    _write(report, output)
-    if log.damaged:
+    told = Told(quiet, verbose, as_json)
+    told.results(report, folder, file, complete=log.complete, damaged=log.damaged)
+    if told.tables and log.damaged:
         typer.echo(f"The log is damaged: {log.damaged}. What could be read is shown.")
-    elif not log.complete:
+    elif told.tables and not log.complete:
         typer.echo(
             "The log was cut: it was never closed, as of a run that was killed, a full disk or a "
             "copy that is not whole. All before the cut is shown."
@@ -213,64 +233,49 @@ def show(
 
 
 @control.command(epilog=example("appell control laws"))
-def laws(as_json: Json = False) -> None:
-    """List the laws of control, for --law here and in appell export."""
+def laws(
+    quiet: QuietNames = False,
+    verbose: Annotated[bool, verbose_option("what each law computes, with its equation")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the controllers (control laws), for --law here and in appell export."""
+    from inspect import getdoc
+
     from appell.control.laws import LAWS
 
+    if quiet and not as_json:
+        typer.echo("\n".join(LAWS))
+        return
     rows = [[name, ", ".join(law.gains), summary(law)] for name, law in LAWS.items()]
     if as_json:
         print_json([{"law": x, "gains": [*y.gains], "what": summary(y)} for x, y in LAWS.items()])
         return
     print_table(["law", "gains", "what it is"], rows, left=(0, 1, 2))
+    for name, law in LAWS.items() if verbose else ():
+        typer.secho(f"\n{name}", bold=True)
+        typer.echo(getdoc(law))
 
 
 # What commands share
 
 
 def _law(robot: str, name: str, gains: list[str] | None = None) -> Law:
-    from appell.robots.registry import load
-
-    return read_law(name, load(robot), gains or [])
-
-
-def _joints(law: Law) -> tuple[str, ...]:
-    names = law.robot.joint_names
-    return names if len(names) == law.robot.nv else tuple(f"q{j + 1}" for j in range(law.robot.nv))
+    return read_law(name, load_robot(robot), gains or [])
 
 
 def _home(law: Law) -> str:
     return HOME if law.robot.name == "puma560" else ",".join("0" * law.robot.nv)
 
 
-def _kinds(law: Law) -> tuple[str, ...]:
-    return tuple(joint.kind for joint in law.robot.model.joints)
-
-
 def _positions(text: str, law: Law) -> Any:
     """Positions of the joints in rad and m, from a text in degrees and m."""
-    import numpy as np
-
-    from appell.model.units import SLIDING, units_of
-
-    n = law.robot.nv
-    units = units_of(_kinds(law), n)
-    try:
-        numbers = [float(x) for x in text.replace(",", " ").split()]
-    except ValueError:
-        numbers = []
-    if len(numbers) != n or not np.isfinite(numbers).all():
-        some = zip(units, cycle(HOME.split(",")), strict=False)
-        such = ",".join("0.1" if u is SLIDING else x for u, x in some)
-        slides = [name for name, u in zip(_joints(law), units, strict=True) if u is SLIDING]
-        meant = "in degrees" + (f" ({', '.join(slides)}: in m)" if slides else "")
-        raise InputError(f"'{text}': expected {n} numbers, {meant}, such as {such}.")
-    return np.array([x / u.scale for x, u in zip(numbers, units, strict=True)])
+    return read_positions(text, law.robot, HOME)
 
 
 def _refuse_waking(wakes: str | None, hardware: str | None) -> None:
     if wakes is not None and hardware is not None:
         raise InputError(
-            f"--from {wakes}: only a simulated arm can be told where it wakes up; leave it out."
+            f"--from {wakes}: only a simulated arm can be told where it starts; leave it out."
         )
 
 
@@ -312,18 +317,17 @@ def _setup(
             f"--channel {channel}: a machine of one's own (--hardware) brings its own; leave it "
             "out, or give lockstep."
         )
-    given = [fault_option(text, _joints(law)) for text in faults or []]
+    given = [fault_option(text, joint_names(law.robot)) for text in faults or []]
     log = None if log is None else free_path(log)
     return setup(law, trajectory, channel=channel, log=log, faults=given, q0=start, **others)
 
 
-def _run(
-    ready: Setup, live: bool, view: bool, output: Path | None, verbose: bool, as_json: bool
-) -> None:
+def _run(ready: Setup, view: bool, folder: Folder, told: Told) -> None:
     from appell.cli.control_view import in_viewer, watching
     from appell.rig.loop.real_time_run import start
     from appell.rig.start import in_lockstep
 
+    folder.check()
     if ready.channel == "lockstep":
         if view:
             raise InputError(
@@ -335,13 +339,13 @@ def _run(
         with (
             _breakable(),
             start(ready) as running,
-            watching(live and not as_json) as watch,
+            watching(told.tables) as watch,
             in_viewer(ready.robot if view else None, watch) as look,
         ):
             report = running.wait(look)
-    if not as_json:
+    if told.tables:
         _tell_unused(ready, report)
-    _finish(report, ready.log, output, verbose, as_json)
+    finish(report, ready.log, folder, told)
 
 
 @contextmanager
@@ -367,35 +371,3 @@ def _tell_unused(ready: Setup, report: Report) -> None:
                 f"The fault '{fault.kind}@{fault.cycle}' never took effect: the run ended in cycle "
                 f"{last}."
             )
-
-
-def _write(report: Report, output: Path | None, quiet: bool = False) -> None:
-    """Write a report into a new folder, if one is asked for."""
-    if output is None:
-        return
-    from appell.show.control_report import control_document
-    from appell.show.report_folder import write_documents
-
-    page = write_documents([control_document(report)], output)[0]
-    typer.echo(f"Report: {page}", err=quiet)
-
-
-def _finish(
-    report: Report,
-    log: Path | None,
-    output: Path | None = None,
-    verbose: bool = False,
-    as_json: bool = False,
-) -> None:
-    from appell.cli.control_view import print_report, report_as_json
-    from appell.rig.signals import STATUS
-
-    if as_json:
-        print_json(report_as_json(report) | {"log": None if log is None else str(log)})
-    else:
-        print_report(report, verbose)
-    if log is not None and not as_json:
-        typer.echo(f"Log: {log}")
-    _write(report, output)
-    if not report.ok:
-        raise typer.Exit(STATUS.get(report.reason, 1))

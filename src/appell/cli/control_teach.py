@@ -5,22 +5,23 @@ from __future__ import annotations
 import queue
 import sys
 import threading
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from appell.cli.app import example
+from appell.cli.completion import robots
 from appell.cli.control import (
     ChannelName,
     Driver,
     FormerArm,
     Injected,
-    Live,
     LogFile,
     Numbers,
+    Quiet,
+    Verbose,
     Wakes,
     _breakable,
-    _finish,
     _home,
     _law,
     _own,
@@ -30,7 +31,8 @@ from appell.cli.control import (
     _tell_unused,
     control,
 )
-from appell.cli.options import free_path, robot_then_file
+from appell.cli.control_finish import Folder, Told, finish
+from appell.cli.options import Json, free_path, robot_then_file
 from appell.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ def teach(
             metavar="[ROBOT] FILE",
             help="A robot of the library (appell list), or a .urdf file; puma560 without it. And "
             "the CSV file to write, for replay; if it is there, a number is added.",
+            autocompletion=robots(".csv"),
         ),
     ],
     motion: Annotated[
@@ -59,9 +62,13 @@ def teach(
     wakes: Wakes = None,
     hardware: Driver = None,
     machine: Numbers = None,
-    live: Live = True,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> None:
-    """Brakes off, the arm bears its own weight; standard input says what to do, line by line:
+    """Lead the arm by hand, and write where it was.
+
+    Brakes off, the arm bears its own weight; standard input says what to do, line by line:
     '1 +10' leads joint 1 on by 10 degrees, '3 +0.1' a joint that slides by 0.1 m (the simulated
     arm), 'tool1 on' and 'tool1 off' switch a digital output, 'mark' notes where the arm is and
     which outputs are on, 'end' ends."""
@@ -81,6 +88,7 @@ def teach(
     law = _law(robot, "tracking-integral")
     _refuse_waking(wakes, hardware)
     start = _positions(wakes or _home(law), law)
+    told = Told(quiet, verbose, as_json)
     led = Yield(law.robot.nv, lessons.yielding(law.robot))
     ready = _setup(law, led, channel, log, fault, start, **_own(hardware, machine))
     if ready.hardware is not None and channel == "lockstep":
@@ -92,17 +100,21 @@ def teach(
             ready, sys.stdin, lambda problem: typer.echo(problem, err=True)
         )
     else:
-        report, lesson = _in_real_time(ready, live)
+        report, lesson = _in_real_time(ready, told.tables)
     enough = (report.following.sum() if motion else len(lesson.marks)) > 1
+    written: dict[str, Any] = {"motion": None}
     if report.ok or (report.interrupted and enough):
         if motion:
             t, q, levels = lessons.motion_of(report.log)
         else:
             t, q, levels = lessons.poses(lesson, ready.machine)
         write_motion(file, t, q, levels, kinds=ready.machine.kinds or ())
-        typer.echo(f"Written: {file}, {len(t)} positions")
-    _tell_unused(ready, report)
-    _finish(report, ready.log)
+        written = {"motion": str(file), "positions": len(t)}
+        if not as_json:
+            typer.echo(file if quiet else f"Written: {file}, {len(t)} positions")
+    if told.tables:
+        _tell_unused(ready, report)
+    finish(report, ready.log, Folder(), told, **written)
 
 
 def _in_real_time(ready: Setup, live: bool) -> tuple[Report, Lesson]:

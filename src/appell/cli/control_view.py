@@ -55,12 +55,12 @@ def in_viewer(
     from appell import view
 
     with view(robot) as viewer:
-        typer.echo(viewer.url)
+        typer.echo(viewer.url, err=True)
 
         def look(running: Running) -> None:
             row = running.now()
             if row is not None:
-                viewer.move(row["q"])
+                viewer.show_cycle(row, running.ready.machine.units)
             if besides is not None:
                 besides(running)
 
@@ -104,6 +104,7 @@ def report_as_json(report: Report) -> dict[str, Any]:
         "units": [u.position for u in report.units],
         "final_error": following[-1] if len(following) else None,
         "largest_error": report.largest_errors,
+        "warnings": report.warnings,
         "states": [
             {"time": e.cycle * report.period, "state": e.state.name, "reason": e.reason}
             for e in report.states
@@ -112,7 +113,8 @@ def report_as_json(report: Report) -> dict[str, Any]:
 
 
 def print_report(report: Report, verbose: bool = False) -> None:
-    """Whether it arrived, states, errors; before a fault the last seconds; times if asked for."""
+    """Whether it arrived, states, errors; before a fault the last seconds; joints and times
+    if asked for."""
     typer.secho(report.verdict, bold=True, fg="green" if report.ok else "red")
     for event in report.states:
         why = f": {event.reason}" if event.reason else ""
@@ -121,6 +123,9 @@ def print_report(report: Report, verbose: bool = False) -> None:
         typer.echo(f"           {report.state.name}: {report.reason}")  # no room in the log
     if not report.stands:
         typer.echo("The machine has not said that it stands with its brakes on.")
+    for text in report.warnings:
+        typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
+        typer.echo(text, err=True)
     if report.following.any():
         shown = listed(report.largest_errors, report.units, 2)
         typer.echo(f"Largest errors on the way: {shown}")
@@ -130,6 +135,8 @@ def print_report(report: Report, verbose: bool = False) -> None:
     )
     for at, name, on in report.switches:
         typer.echo(f"Output {name} {'on' if on else 'off'}, {at:.3f} s after the motion's start")
+    if verbose:
+        _print_joints(report)
     if report.allowed and verbose:
         print_times(report)
     if report.state.name == "FAULT":
@@ -153,6 +160,28 @@ def print_times(report: Report) -> None:
     if len(report.busy):
         median, most = np.percentile(1e3 * report.busy, [50, 99])
         typer.echo(f"A cycle took {median:.2f} ms (median), 99 % of them at most {most:.2f} ms.")
+
+
+def _print_joints(report: Report) -> None:
+    """Each joint's errors on the way and at its end, and the largest of its forces and voltages."""
+    import numpy as np
+
+    following = report.error[report.following]
+    rows = []
+    for j, u in enumerate(report.units):
+        error = following[:, j]
+        errors = (np.abs(error).max(), error[-1]) if len(error) else ()
+        rows.append(
+            [
+                f"{j + 1}",
+                *([u.text(x, 3) for x in errors] or ["–", "–"]),
+                u.shown,
+                f"{np.abs(report.tau[:, j]).max(initial=0):.2f} {u.force}",
+                f"{np.abs(report.volts[:, j]).max(initial=0):.2f}",
+            ]
+        )
+    head = ["joint", "largest error", "last error", "unit", "largest force", "largest volts"]
+    print_table(head, rows)
 
 
 def _print_last(report: Report) -> None:

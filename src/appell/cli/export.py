@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appell.cli.app import app, example
-from appell.cli.choices import DTYPES, FORMULATIONS, QUANTITIES
-from appell.cli.options import RobotName, free_path, read_law
-from appell.cli.tables import print_table
+from appell.cli.app import INTERRUPTED, app, example
+from appell.cli.choices import DTYPES, FORMULATIONS, QUANTITIES, TARGETS
+from appell.cli.completion import names
+from appell.cli.options import (
+    Json,
+    LawOption,
+    Loops,
+    Quiet,
+    RobotName,
+    free_path,
+    load_robot,
+    read_law,
+    verbose_option,
+)
+from appell.cli.tables import print_json, print_table
 from appell.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +38,10 @@ def export(
     robot: RobotName,
     quantity: Annotated[
         str | None,
-        typer.Argument(help=f"What to compute: {', '.join(QUANTITIES)}; without it, the first."),
+        typer.Argument(
+            help=f"What to compute: {', '.join(QUANTITIES)}; without it, the first.",
+            autocompletion=names(QUANTITIES),
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -42,15 +56,15 @@ def export(
         bool, typer.Option("--force", help="Replace what an earlier export wrote there.")
     ] = False,
     target: Annotated[
-        str, typer.Option(help="c, aarch64, cortex-m7, riscv64, riscv32, x86-64, an LLVM triple.")
+        str,
+        typer.Option(
+            help=f"{', '.join(TARGETS)}, or an LLVM triple.", autocompletion=names(TARGETS)
+        ),
     ] = "c",
     cpu: Annotated[str, typer.Option(help="The processor, as LLVM names it, of a triple.")] = "",
     features: Annotated[str, typer.Option(help="Its features, such as +f,+d.")] = "",
     abi: Annotated[str, typer.Option(help="Its calling convention, such as lp64d.")] = "",
-    law: Annotated[
-        str | None,
-        typer.Option(help="Such as computed-torque (appell control laws lists them); or your own."),
-    ] = None,
+    law: Annotated[str | None, LawOption] = None,
     gain: Annotated[
         list[str] | None, typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3.")
     ] = None,
@@ -63,20 +77,26 @@ def export(
     formulation: Annotated[
         str | None,
         typer.Option(
-            help=f"Which equation: {', '.join(FORMULATIONS)}; each is for some quantities."
+            help=f"Which equation: {', '.join(FORMULATIONS)}; each is for some quantities.",
+            autocompletion=names(FORMULATIONS),
         ),
     ] = None,
     frame: Annotated[str | None, typer.Option(help="Of which link, for kinematics.")] = None,
-    dtype: Annotated[str, typer.Option(help=f"{' or '.join(DTYPES)}.")] = "float64",
+    dtype: Annotated[
+        str, typer.Option(help=f"{' or '.join(DTYPES)}.", autocompletion=names(DTYPES))
+    ] = "float64",
     name: Annotated[str | None, typer.Option(help="The function's name.")] = None,
+    loops: Loops = None,
+    quiet: Quiet = False,
+    verbose: Annotated[bool, verbose_option("the function's declaration")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Write an equation or a law as dependency-free C99, or as object code, for a controller."""
+    """Write an equation or a controller (law) as dependency-free C99, or as object code."""
     from rich.console import Console
 
     from appell import export as exports
-    from appell.robots.registry import load
 
-    what: Any = load(robot)
+    what: Any = load_robot(robot, loops)
     given = [
         *(gain or []),
         *(f"{x}={y}" for x, y in (("kp", kp), ("kd", kd), ("kv", kv)) if y is not None),
@@ -99,17 +119,51 @@ def export(
     if not force and place.is_dir() and any(place.iterdir()):
         place = free_path(place)
     chosen |= {"name": label, "dtype": dtype}
-    with Console(stderr=True).status(f"{label}: recording, compiling"):
+    with Console(stderr=True, quiet=quiet).status(f"{label}: recording, compiling"):
         if target == "c":
             made = exports.c(what, place, quantity, **chosen)
         else:
             chosen |= {"target": target, "cpu": cpu, "features": features, "abi": abi}
             made = exports.object(what, place, quantity, **chosen)
+    if as_json:
+        _print_as_json(made)
+        return
     for path in made.files:
         typer.echo(path)
+    if quiet:
+        return
+    if verbose:
+        _print_declaration(made)
     typer.echo(f"{made.operations}. Stack: at most {made.stack} bytes.")
     if target == "c":
-        _print_times(made)
+        try:
+            _print_times(made)
+        except KeyboardInterrupt:
+            typer.echo("Interrupted: the files are written; they were not timed.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def _print_as_json(made: Exported) -> None:
+    from appell.export.code import seconds_per_step
+
+    print_json(
+        {
+            "function": made.name,
+            "target": made.target,
+            "dtype": made.dtype,
+            "folder": str(made.folder),
+            "files": [str(path) for path in made.files],
+            "operations": made.operations._asdict(),
+            "stack_bytes": made.stack,
+            "seconds_per_step": seconds_per_step(made) if made.target == "c" else None,
+        }
+    )
+
+
+def _print_declaration(made: Exported) -> None:
+    """The lines of the header that declare the function, with what they say of it."""
+    header = next(path for path in made.files if path.suffix == ".h")
+    typer.echo(header.read_text().rstrip())
 
 
 def _print_times(made: Exported) -> None:

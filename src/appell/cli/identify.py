@@ -7,14 +7,29 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from appell.cli.app import app, example
-from appell.cli.choices import METHODS
-from appell.cli.options import Json, Quiet, RobotName
+from appell.cli.choices import CRITERIA, KINDS, METHODS
+from appell.cli.completion import files as files_of
+from appell.cli.completion import names
+from appell.cli.joint_numbers import read_limits, shown_limit
+from appell.cli.options import (
+    Animation,
+    Force,
+    Json,
+    Quiet,
+    RobotName,
+    Verbose,
+    load_robot,
+    note,
+    print_written,
+    verbose_option,
+)
 from appell.cli.tables import print_json, print_table, tables_as_json
 from appell.errors import InputError
 
@@ -34,8 +49,13 @@ Output = Annotated[
         help="The folder to make, else named after what is in it; if taken, a number is added.",
     ),
 ]
+AllTables = Annotated[
+    bool, verbose_option("the tables of every parameter, and the path of every file")
+]
 Friction = Annotated[bool, typer.Option(help="With viscous and Coulomb friction.")]
 
+_EACH = "; one number, or one per joint with commas between"
+_POSITION, _SPEED, _ACCELERATION = 2.5, 2.0, 8.0  # rad or m, per s, per s^2: where none is known
 _SAMPLES = 1e7  # of a motion in a file
 _CURE = (
     "Do not use the files written. Record longer and livelier motion (appell identify excite), "
@@ -51,15 +71,28 @@ def excite(
     output: Output = None,
     duration: Annotated[float, typer.Option(help="s, of one period.")] = 10.0,
     harmonics: Annotated[int, typer.Option(help="Of the Fourier series.")] = 5,
-    kind: Annotated[str, typer.Option(help="fourier or spline.")] = "fourier",
-    criterion: Annotated[str, typer.Option(help="condition or d_optimal.")] = "condition",
+    kind: Annotated[
+        str, typer.Option(help=f"{' or '.join(KINDS)}.", autocompletion=names(KINDS))
+    ] = "fourier",
+    criterion: Annotated[
+        str, typer.Option(help=f"{' or '.join(CRITERIA)}.", autocompletion=names(CRITERIA))
+    ] = "condition",
     position: Annotated[
-        float | None, typer.Option(help="rad or m both ways; else the model's, or 2.5.")
+        str | None,
+        typer.Option(
+            help=f"Degrees both ways, m for slides{_EACH}; else the model's, or 143 degrees, 2.5 m."
+        ),
     ] = None,
     speed: Annotated[
-        float | None, typer.Option(help="rad/s or m/s; else the model's, or 2.")
+        str | None,
+        typer.Option(
+            help=f"Degrees/s, m/s for slides{_EACH}; else the model's, or 115 degrees/s, 2 m/s."
+        ),
     ] = None,
-    acceleration: Annotated[float, typer.Option(help="rad/s^2 or m/s^2.")] = 8.0,
+    acceleration: Annotated[
+        str | None,
+        typer.Option(help=f"Degrees/s^2, m/s^2 for slides{_EACH}; else 458 degrees/s^2, 8 m/s^2."),
+    ] = None,
     torque: Annotated[float | None, typer.Option(help="N m or N; else the model's.")] = None,
     friction: Friction = False,
     rig: Annotated[
@@ -69,36 +102,49 @@ def excite(
         float, typer.Option(min=1, max=1e5, help="Samples per second in the file.")
     ] = 500.0,
     starts: Annotated[int, typer.Option(min=1, max=10_000, help="Searches begun.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Which random motions.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random motions.")] = 0,
+    force: Force = False,
+    animation: Animation = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Find a motion from which a robot's parameters can be told. Control-C keeps the best so far,
-    with status 130."""
+    """Find a motion that excites all parameters of a robot.
+
+    Takes about 20 seconds for the PUMA, and about one minute for the Panda with friction, on two
+    cores. Control-C keeps the best so far, with status 130.
+    """
     from appell import identify as identification
     from appell.identify.data.checks import named, refuse_no_tree
-    from appell.identify.excitation.excite import CRITERIA, KINDS
-    from appell.robots.registry import load
-    from appell.show.identification import excitation_document
+    from appell.identify.excitation.excite import CRITERIA as BEST
+    from appell.identify.excitation.excite import KINDS as MOTIONS
+    from appell.show.identification import excitation_document, excitation_files
     from appell.show.report_folder import document_files, new_folder, unless_empty, write_files
 
-    arm = load(robot)
+    arm = load_robot(robot)
     refuse_no_tree(f"excite {robot}", arm)
+    if animation:
+        from appell.show.viewer.server import require_viewer
+
+        require_viewer()
     if not duration * rate <= _SAMPLES:
         raise InputError(
             f"--duration {duration:g} --rate {rate:g}: {duration * rate:.3g} samples; expected at "
             f"most {_SAMPLES:g}."
         )
-    limits = _limits(arm, position, speed, torque, rig)
-    folder = new_folder(output or _named("excitation", arm))  # now, and not after all is computed
+    motion = named("--kind", kind, MOTIONS)
+    best = named("--criterion", criterion, BEST)
+    limits = _limits(arm, position, speed, acceleration, torque, rig)
+    folder = new_folder(
+        output or _named("excitation", arm), force
+    )  # now, and not after all is computed
     with unless_empty(folder), _searching() as progress:
         found = identification.excite(
             arm,
             duration=duration,
             harmonics=harmonics,
-            kind=named("--kind", kind, KINDS),
-            criterion=named("--criterion", criterion, CRITERIA),
-            acceleration=acceleration,
+            kind=motion,
+            criterion=best,
             **limits,
             friction=friction,
             starts=starts,
@@ -106,11 +152,11 @@ def excite(
             progress=progress,
         )
     document = excitation_document(found, arm)
-    motion = {"motion.csv": ("for appell control follow", _motion_csv(found, rate))}
-    written = write_files(document_files(document, motion), folder)
+    files = excitation_files(found, arm, rate, animation)
+    written = write_files(document_files(document, files), folder, force)
     if found.interrupted:
         typer.echo("Interrupted: this is the best so far.", err=as_json or quiet)
-    _tell(document, document.tables, written, quiet, as_json)
+    _tell(document, document.tables, written, quiet, verbose, as_json)
     if found.interrupted:
         raise typer.Exit(130)
 
@@ -118,11 +164,21 @@ def excite(
 @identify.command(epilog=example("appell identify fit puma560 run.csv --method qr --friction"))
 def fit(
     robot: RobotName,
-    data: Annotated[list[Path], typer.Argument(help=".csv, .parquet or .mcap files.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            help=".csv, .parquet or .mcap files.",
+            autocompletion=files_of(".csv", ".parquet", ".mcap"),
+        ),
+    ],
     output: Output = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(METHODS)}; may be given several times, sdp without it."),
+        typer.Option(
+            help=f"{', '.join(METHODS)}; may be given several times. Without it: sdp, or where "
+            "cvxpy is not installed log_cholesky, which finds the same minimum.",
+            autocompletion=names(METHODS),
+        ),
     ] = None,
     friction: Friction = False,
     validate: Annotated[
@@ -132,7 +188,10 @@ def fit(
         float | None, typer.Option(help="Hz, of the low-pass; else chosen from the spectrum.")
     ] = None,
     slowest: Annotated[
-        float | None, typer.Option(help="rad/s or m/s; samples with slower joints are left out.")
+        str | None,
+        typer.Option(
+            help=f"Degrees/s, m/s for slides{_EACH}: samples with slower joints are left out."
+        ),
     ] = None,
     unit: Annotated[
         list[str] | None, typer.Option(help="Of columns that do not say, such as q=deg.")
@@ -140,7 +199,9 @@ def fit(
     resample: Annotated[
         bool, typer.Option(help="Even out jitter and gaps of few samples.")
     ] = False,
+    force: Force = False,
     quiet: Quiet = False,
+    verbose: AllTables = False,
     as_json: Json = False,
 ) -> None:
     """Estimate a robot's parameters: a report, parameters.csv, and robot.urdf, the new robot.
@@ -152,17 +213,17 @@ def fit(
     from appell import identify as identification
     from appell.identify.data.checks import named
     from appell.identify.estimate.fitting import METHODS as KNOWN
-    from appell.robots.registry import load
     from appell.show.identification import fit_document
     from appell.show.report_folder import document_files, refuse_file, write_files
 
     if output is not None:
         refuse_file(output)
-    methods = [named("--method", name, KNOWN) for name in method or ["sdp"]]
-    arm = load(robot)
+    methods = [named("--method", name, KNOWN) for name in method or [_usual_method()]]
+    arm = load_robot(robot)
     units = _units(unit)
     options: dict[str, Any] = {"units": units, "cutoff": cutoff, "resample": resample}
-    parts = [identification.observe(arm, path, slowest=slowest, **options) for path in data]
+    least = read_limits("--slowest", slowest, arm, "/s")
+    parts = [identification.observe(arm, path, slowest=least, **options) for path in data]
     if not quiet and not as_json:
         _print_notes([*parts])
     used = parts[0] if len(parts) == 1 else identification.joined(parts)
@@ -177,8 +238,9 @@ def fit(
     validations = {name: identification.validate(x, held_out) for name, x in fits.items()}
     document = fit_document(fits, validations)
     files = document_files(document, _results(fits))
-    written = write_files(files, output or _named("identification", arm))
-    _tell(document, document.tables[:2], written, quiet, as_json)
+    written = write_files(files, output or _named("identification", arm), force)
+    tables = document.tables if verbose else document.tables[:2]
+    _tell(document, tables, written, quiet, verbose, as_json)
     useless = {name: faults for name, x in validations.items() if (faults := x.faults)}
     for name, faults in useless.items():
         typer.secho(f"warning: {name} is of no use: ", fg="red", bold=True, nl=False, err=True)
@@ -191,12 +253,17 @@ def fit(
 def demo(
     output: Output = None,
     quick: Annotated[bool, typer.Option(help="A shorter motion and search.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Which random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
+    force: Force = False,
     quiet: Quiet = False,
+    verbose: AllTables = False,
     as_json: Json = False,
 ) -> None:
-    """The PUMA on the simulated rig: excitation, estimates by every method, validation, and a
-    controller with the nominal and with the identified model."""
+    """A worked example: the PUMA on the simulated rig is identified.
+
+    Excitation, estimates by every method, validation, and a controller with the nominal and with
+    the identified model. Takes about one minute on two cores.
+    """
     from rich.console import Console
 
     from appell.errors import whole
@@ -204,41 +271,62 @@ def demo(
     from appell.show.report_folder import document_files, new_folder, unless_empty, write_files
     from appell.study.identify_puma import identify_puma
 
-    folder = new_folder(output or Path("identification-demo"))
-    with unless_empty(folder), whole(), Console(stderr=True).status("") as status:
+    folder = new_folder(output or Path("identification-demo"), force)
+    with unless_empty(folder), whole(), Console(stderr=True, quiet=quiet).status("") as status:
         worked = identify_puma(quick=quick, seed=seed, told=status.update)
     document = example_document(worked)
     results = _results({worked.chosen: worked.fits[worked.chosen]})
-    written = write_files(document_files(document, results), folder)
+    written = write_files(document_files(document, results), folder, force)
     for name, reason in worked.refused.items():
         typer.echo(f"{name}: {reason}", err=quiet or as_json)
-    tables = [table for table in document.tables if not table.title.startswith("Base")]
-    _tell(document, tables, written, quiet, as_json)
+    tables = [x for x in document.tables if verbose or not x.title.startswith("Base")]
+    _tell(document, tables, written, quiet, verbose, as_json)
+
+
+def _usual_method() -> str:
+    """The method of physically consistent estimates that the installed packages allow."""
+    solvers = all(map(find_spec, ("cvxpy", "clarabel")))
+    return "sdp" if solvers else "log_cholesky"
 
 
 def _limits(
-    arm: Robot, position: float | None, speed: float | None, torque: float | None, rig: bool
+    arm: Robot,
+    position: str | None,
+    speed: str | None,
+    acceleration: str | None,
+    torque: float | None,
+    rig: bool,
 ) -> dict[str, Any]:
     """Those given; the machine's, the model's or usual ones where they are not."""
-    given = {"position": position, "speed": speed, "torque": torque}
+    given: dict[str, Any] = {
+        "position": read_limits("--position", position, arm),
+        "speed": read_limits("--speed", speed, arm, "/s"),
+        "torque": torque,
+        "acceleration": read_limits("--acceleration", acceleration, arm, "/s^2"),
+    }
+    if acceleration is None:
+        given["acceleration"] = _ACCELERATION
     if rig:
         from appell.rig import machine_for
         from appell.study.identify_puma import machine_limits
 
         return machine_limits(machine_for(arm)) | {k: x for k, x in given.items() if x is not None}
-    given["position"] = _limit(arm, position, "lower", "position", 2.5)
-    given["speed"] = _limit(arm, speed, "speed", "speed", 2.0)
+    if position is None:
+        given["position"] = _usual(arm, "lower", "position", _POSITION)
+    if speed is None:
+        given["speed"] = _usual(arm, "speed", "speed", _SPEED, "/s")
     return given
 
 
-def _limit(arm: Robot, given: float | None, own: str, what: str, usual: float) -> Any:
-    """What is given, or None for the model's, or the usual where it has none."""
+def _usual(arm: Robot, own: str, what: str, usual: float, rate: str = "") -> float | None:
+    """None for the model's limits, or the usual one where it has none, which is told."""
     from math import isfinite
 
     missing = [j.name for j in arm.model.joints if not isfinite(getattr(j, own))]
-    if given is not None or not missing:
-        return given
-    typer.echo(f"{', '.join(missing)}: no limit of {what} in the model; {usual:g} is taken.")
+    if not missing:
+        return None
+    taken = shown_limit(usual, arm, missing, rate)
+    note(f"{', '.join(missing)}: no limit of {what} in the model; {taken} is taken.")
     return usual
 
 
@@ -253,10 +341,14 @@ def _units(given: list[str] | None) -> dict[str, str] | None:
 @contextmanager
 def _searching() -> Iterator[Any]:
     """A bar of the search, while it lasts."""
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(
+        *columns, transient=True, console=console, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task("random motions", total=None)
 
         def progress(step: Any) -> None:
@@ -267,7 +359,9 @@ def _searching() -> Iterator[Any]:
         yield progress
 
 
-def _tell(document: Any, tables: Any, written: Path, quiet: bool, as_json: bool) -> None:
+def _tell(
+    document: Any, tables: Any, written: Path, quiet: bool, verbose: bool, as_json: bool
+) -> None:
     """The results, as they were asked for, and where they are written."""
     if as_json:
         told = {"report": str(written), "verdict": document.verdict}
@@ -275,6 +369,8 @@ def _tell(document: Any, tables: Any, written: Path, quiet: bool, as_json: bool)
         return
     if not quiet:
         _print(tables)
+        if verbose:
+            print_written(written.parent)
     typer.echo(written if quiet else f"\n{document.verdict}.\nReport: {written}")
 
 
@@ -293,8 +389,8 @@ def _print(tables: Any) -> None:
 def _print_notes(parts: list[Data]) -> None:
     for part in parts:
         typer.echo(repr(part)[1:-1])
-        for note in part.notes:
-            typer.echo(f"  {note}")
+        for remark in part.notes:
+            typer.echo(f"  {remark}")
 
 
 def _named(what: str, arm: Any) -> Path:
@@ -323,19 +419,14 @@ def _results(fits: Mapping[str, Fit]) -> dict[str, tuple[str, str | bytes]]:
                 simplefilter("always")
                 files["robot.urdf"] = ("the identified robot", urdf_text(found.robot.model))
             for remark in remarks:
-                typer.echo(f"robot.urdf: {remark.message}")
+                note(f"robot.urdf: {remark.message}")
             break
     else:
-        typer.echo("No estimate is physical, so no robot.urdf is written; try --method sdp.")
+        note(
+            "No estimate is physical, so no robot.urdf is written; "
+            "try --method sdp or log_cholesky."
+        )
     return files
-
-
-def _motion_csv(found: Any, rate: float) -> str:
-    import numpy as np
-
-    t = np.arange(int(found.duration * rate) + 1) / rate
-    names = [f"q{j + 1}" for j in range(found.n)]
-    return _csv(["t", *names], np.column_stack([t, found(t)[0]]).tolist())
 
 
 def _csv(head: list[str], rows: Any) -> str:

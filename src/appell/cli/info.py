@@ -2,32 +2,98 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from appell.cli.app import app, example
-from appell.cli.options import Json, RobotName
-from appell.cli.tables import print_json
+from appell.cli.options import (
+    Json,
+    Loops,
+    RobotName,
+    free_path,
+    load_robot,
+    quiet_option,
+    verbose_option,
+)
+from appell.cli.tables import print_json, print_table
+
+_MOMENTS = ("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
-@app.command(epilog=example("appell info five_bar", "appell info puma560 --json"))
-def info(robot: RobotName, as_json: Json = False) -> None:
+@app.command(
+    epilog=example(
+        "appell info five_bar",
+        "appell info puma560 --picture puma560.svg",
+        "appell info puma560 --json",
+    )
+)
+def info(
+    robot: RobotName,
+    loops: Loops = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also draw the robot to this .svg file; if it is there, a number is added."
+        ),
+    ] = None,
+    quiet: Annotated[bool, quiet_option("one line only, and the picture's path")] = False,
+    verbose: Annotated[
+        bool, verbose_option("each link's centre of mass (m) and inertia about it (kg m^2)")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Tell what a robot is: joints with limits, masses, frames, loops, and what it answers."""
-    from appell.robots.registry import load
-
-    arm = load(robot)
+    arm = load_robot(robot, loops)
     facts = facts_of(arm)
+    drawn = None if picture is None else _draw(arm, picture)
     if as_json:
-        print_json(facts)
+        print_json(facts if drawn is None else facts | {"picture": str(drawn)})
         return
-    typer.echo(_described(arm))
+    if quiet:
+        typer.echo(f"{arm.name}: {arm.nv} degrees of freedom")
+    else:
+        _print_facts(arm, facts)
+        if verbose and "joints" in facts:
+            _print_inertias(facts["joints"])
+    if drawn is not None:
+        typer.echo(drawn if quiet else f"Picture: {drawn}")
+
+
+def _draw(robot: Any, wanted: Path) -> Path:
+    """Write the picture of a robot, and give the path that it has."""
+    from appell.errors import InputError
+    from appell.show.film_page import picture_svg
+
+    if wanted.suffix.lower() != ".svg":
+        raise InputError(f"--picture {wanted}: expected the name of an .svg file.")
+    path = free_path(wanted)
+    path.write_text(picture_svg(robot), encoding="utf-8")
+    return path
+
+
+def _print_facts(robot: Any, facts: dict[str, Any]) -> None:
+    typer.echo(_described(robot))
     typer.echo(f"Frames: {', '.join(facts['frames'])}")
     typer.echo(f"Speeds: {', '.join(facts['speeds'])}")
     typer.echo(f"Actuators: {', '.join(facts['actuators']) or 'none'}")
     for loop in facts["loops"]:
         typer.echo(f"Loop: {loop}")
     typer.echo(f"Answers: {', '.join(facts['answers'])}")
+
+
+def _print_inertias(joints: list[dict[str, Any]]) -> None:
+    rows = [
+        [
+            x["link"],
+            f"{x['mass']:.4g}",
+            ", ".join(f"{y:.4g}" for y in x["centre_of_mass"]),
+            ", ".join(f"{y:.4g}" for y in x["inertia"].values()),
+        ]
+        for x in joints
+    ]
+    print_table(["link", "mass", "centre of mass", ", ".join(_MOMENTS)], rows)
 
 
 def facts_of(robot: Any) -> dict[str, Any]:
@@ -58,7 +124,12 @@ def facts_of(robot: Any) -> dict[str, Any]:
 def _joint(body: Any, compound: Any) -> dict[str, Any]:
     from appell.model.units import units_of
 
-    link = {"link": body.name, "mass": float(body.mass)}
+    link = {
+        "link": body.name,
+        "mass": float(body.mass),
+        "centre_of_mass": [float(x) for x in body.inertia.com],
+        "inertia": dict(zip(_MOMENTS, map(float, body.inertia.central), strict=True)),
+    }
     if compound is not None:  # several at once
         return {
             "joint": compound.name,

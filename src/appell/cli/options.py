@@ -1,4 +1,4 @@
-"""What options of several commands mean: a law of control, its gains, a thing of a module."""
+"""Options that several commands share, each defined once, and what they mean."""
 
 from __future__ import annotations
 
@@ -10,18 +10,76 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from appell.cli.choices import LAWS
+from appell.cli.completion import SETTINGS, files, names, robots
 from appell.errors import InputError
 
 if TYPE_CHECKING:
     from appell.control import Law
 
 
+_ROBOT_HELP = "A robot of the library (appell list), or a .urdf file."
+
 RobotName = Annotated[
-    str,
-    typer.Argument(help="A robot of the library (appell list), or a .urdf file.", metavar="ROBOT"),
+    str, typer.Argument(help=_ROBOT_HELP, metavar="ROBOT", autocompletion=robots())
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the paths written only.")]
+Loops = Annotated[
+    Path | None,
+    typer.Option(
+        "--loops",
+        help="A .toml or .json file that closes the loops of the .urdf file.",
+        autocompletion=files(*SETTINGS),
+    ),
+]
+LawOption = typer.Option(
+    "--law",
+    help=f"The controller: {', '.join(LAWS)} (appell control laws describes them); or your own, "
+    "module:name.",
+    autocompletion=names(LAWS),
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Use the folder that is there, and replace its files."),
+]
+Animation = Annotated[
+    bool,
+    typer.Option("--animation", help="Also animation.html, the moving robot, in the report."),
+]
+
+
+def quiet_option(printed: str) -> Any:
+    """``-q``, with what is printed in spite of it."""
+    return typer.Option("--quiet", "-q", help=f"Print {printed}.")
+
+
+def verbose_option(printed: str) -> Any:
+    """``-v``, with what is printed because of it."""
+    return typer.Option("--verbose", "-v", help=f"Also print {printed}.")
+
+
+Quiet = Annotated[bool, quiet_option("the paths of what was written only")]
+QuietNames = Annotated[bool, quiet_option("names only, one per line")]
+Verbose = Annotated[bool, verbose_option("the path of every file written")]
+
+
+def load_robot(robot: str, loops: Path | None = None) -> Any:
+    """The robot of a name or a file, its loops closed by another file."""
+    from appell.errors import ModelError
+    from appell.robots.registry import load
+
+    if loops is None:
+        return load(robot)
+    if Path(robot).suffix.lower() != ".urdf":
+        raise ModelError(f"--loops {loops}: closes the loops of a .urdf file, not of '{robot}'.")
+    return load(robot, loops=loops)
+
+
+def print_written(folder: Path) -> None:
+    """The paths of all files in a folder that was written, for ``-v``."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            typer.echo(path)
 
 
 def free_path(wanted: Path) -> Path:
@@ -74,12 +132,15 @@ def read_law(name: str, robot: Any, gains: list[str], **options: str | None) -> 
 
 def _read_gains(law: str, known: Any, texts: list[str]) -> dict[str, Any]:
     """Numbers, or lists of them, by their names."""
+    from appell.control.laws.former_names import present_name
+
     gains: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.partition("=")
-        if name == "kv" and "kv" not in known and "kd" in known:
-            note(f"{law}: the gain kv is now called kd.")
-            name = "kd"
+        new = present_name(name, known)
+        if new != name:
+            note(f"{law}: the gain {name} is now called {new}.")
+            name = new
         if name not in known or name in gains:
             problem = "is given twice" if name in gains else "is none of its gains"
             raise InputError(f"{law}: {name!r} {problem}; they are {', '.join(known)}.")

@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appell.cli.app import app, example
+from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.choices import PAPERS
-from appell.cli.options import Json, Quiet
+from appell.cli.completion import names
+from appell.cli.options import Force, Json, Quiet, Verbose, print_written
 from appell.cli.tables import print_json, print_table, tables_as_json
 
 if TYPE_CHECKING:
     from appell.show.document import Document
 
 
-@app.command(epilog=example("appell reproduce mata2002 -o mata"))
+@app.command(epilog=example("appell reproduce lee1982 -o lee"))
 def reproduce(
     paper: Annotated[
-        str | None, typer.Argument(help=f"One of {', '.join(PAPERS)}; without it, all of them.")
+        str | None,
+        typer.Argument(
+            help=f"One of {', '.join(PAPERS)}; without it, all of them.",
+            autocompletion=names(PAPERS),
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -29,10 +34,15 @@ def reproduce(
             help="The folder to make, else reproduction-PAPER; if taken, a number is added.",
         ),
     ] = None,
+    force: Force = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """Compute the papers' tables and figures; status 1 if a row is out of its bounds."""
+    """Compute the papers' tables and figures; status 1 if a row is out of its bounds.
+
+    Takes about 2 minutes for all papers, and at most 40 seconds for one, on two cores.
+    """
     from appell.errors import whole
     from appell.papers import reproduce as reproduced
     from appell.show.report_folder import new_folder, unless_empty, write_documents
@@ -40,15 +50,20 @@ def reproduce(
     if paper is not None and paper not in PAPERS:
         reproduced(paper)  # says which there are
     named = Path(f"reproduction-{paper}" if paper else "reproduction")
-    folder = new_folder(output or named)  # now, and not after all is computed
-    documents = []
-    with unless_empty(folder), whole():
-        for name in [paper] if paper else PAPERS:
-            document = reproduced(name)
-            documents.append(document)
-            if not quiet and not as_json:
-                _print_document(document)
-        pages = write_documents(documents, folder)
+    folder = new_folder(output or named, force)  # now, and not after all is computed
+    documents, wanted = [], [paper] if paper else PAPERS
+    with unless_empty(folder):
+        try:
+            with whole():
+                for name in wanted:
+                    document = reproduced(name)
+                    documents.append(document)
+                    if not quiet and not as_json:
+                        _print_document(document)
+        except KeyboardInterrupt:
+            if not documents:
+                raise
+        pages = write_documents(documents, folder, force)
     heads = [document.head() for document in documents]
     if as_json:
         told = zip(documents, heads, pages, strict=True)
@@ -68,10 +83,16 @@ def reproduce(
         if not quiet:
             typer.secho(f"{document.name}: {head.verdict}", fg="green" if head.good else "red")
         typer.echo(page if quiet else f"Report: {page}")
+    if verbose and not as_json and not quiet:
+        print_written(pages[0].parent)
     failures = [(d, table, row) for d in documents for table, row in d.failures]
     for document, table, row in failures:
         place = f"{document.name}, {table.title}, {row.what}"
         typer.secho(f"{place}: {row.remark}", fg="red", err=True)
+    if len(documents) < len(wanted):
+        left = ", ".join(wanted[len(documents) :])
+        typer.echo(f"Interrupted: not done are {left}.", err=True)
+        raise typer.Exit(INTERRUPTED)
     if failures:
         raise typer.Exit(1)
 

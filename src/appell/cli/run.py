@@ -8,28 +8,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appell.cli.app import app, example
-from appell.cli.tables import print_table
+from appell.cli.app import INTERRUPTED, app, example
+from appell.cli.completion import SETTINGS, files
+from appell.cli.options import Animation, Force, Json, Quiet, print_written, verbose_option
+from appell.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from appell.study import Result
     from appell.study.straight_line import StraightLine
 
-_INTERRUPTED = 130  # as shells have it
 
-
-@app.command(epilog=example("appell run", "appell run ur5.toml -o fall"))
+@app.command(epilog=example("appell run", "appell run ur5.toml -o fall --json"))
 def run(
     scenario: Annotated[
-        Path | None, typer.Argument(help="A .toml or .json file; without it, the PUMA's line.")
+        Path | None,
+        typer.Argument(
+            help="A .toml or .json file (appell new writes one); without it, the PUMA's line.",
+            autocompletion=files(*SETTINGS),
+        ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The folder to make; if taken, a number is added."),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the report's path only.")
+    force: Force = False,
+    animation: Animation = False,
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, verbose_option("the largest torques, and the path of every file written")
     ] = False,
+    as_json: Json = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of scenario files, and end.")
     ] = False,
@@ -40,30 +48,34 @@ def run(
     appell new ur5 -o ur5.toml && appell run ur5.toml
     """
     from appell import study
-    from appell.show.report_folder import write
+    from appell.show.scenario_report import write_scenario
 
     if schema:
         typer.echo(study.json_schema(), nl=False)
         return
     asked = study.read_scenario(scenario) if scenario else None
-    result = study.run(asked, progress=sys.stdout.isatty() and not quiet)
+    if animation or (asked is not None and asked.outputs.animation):
+        from appell.show.viewer.server import require_viewer
+
+        require_viewer()
+        asked = (asked or study.puma_line()).changed({"outputs.animation": True})
+    told = not quiet and not as_json
+    result = study.run(asked, progress=sys.stdout.isatty() and told)
     wanted = output or _folder(result, scenario)
-    if result.line is not None:
-        from appell.study.study_timing import measure
-
-        report = write(result.line, measure(result.line), wanted)
-        if not quiet:  # who reads this may close the pipe, as head does
-            _print_line(result.line)
+    report = write_scenario(result, wanted, force)
+    if told:  # who reads this may close the pipe, as head does
+        _print_result(result) if result.line is None else _print_line(result.line)
+        if verbose:
+            _print_torques(result)
+            print_written(report.parent)
+    if as_json:
+        print_json(result.summary() | {"report": str(report)})
     else:
-        from appell.show.scenario_report import write_scenario
-
-        report = write_scenario(result, wanted)
-        if not quiet:
-            _print_result(result)
-    typer.echo(report if quiet else f"Report: {report}")
+        kind = "Report" if result.scenario.outputs.report else "Summary"
+        typer.echo(report if quiet else f"{kind}: {report}")
     if result.interrupted:
         typer.echo("Interrupted: what was done so far is in the report.", err=True)
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
     if not result.verdict.ok:
         raise typer.Exit(1)
 
@@ -77,7 +89,7 @@ def _folder(result: Result, file: Path | None) -> Path:
 
 def _print_result(result: Result) -> None:
     verdict = result.verdict
-    typer.echo(f"{result.robot.name}: {result.scenario.title or result.scenario.task.kind}")
+    typer.echo(result.scenario.title or f"{result.robot.name}: {result.scenario.task.kind}")
     for warning in result.warnings:
         typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
         typer.echo(warning, err=True)
@@ -87,8 +99,16 @@ def _print_result(result: Result) -> None:
             for c in verdict.checks
         ]
         print_table(["expected", "of the run", "bound", "unit", "kept"], rows)
-    typer.secho("ok: " if verdict.ok else "not as expected: ", bold=True, nl=False)
+    label = "interrupted" if result.interrupted else "ok" if verdict.ok else "not as expected"
+    typer.secho(f"{label}: ", bold=True, nl=False)
     typer.echo(f"{verdict.text}.")
+
+
+def _print_torques(result: Result) -> None:
+    summary = result.summary()
+    rows = [[name, f"{x:.4g}"] for name, x in summary["largest_torques"].items()]
+    print_table(["actuator", "largest torque, N m or N"], rows)
+    typer.echo(f"{summary['impacts']} impacts; computed in {summary['seconds']:.2f} s.")
 
 
 def _print_line(study: StraightLine) -> None:

@@ -1,4 +1,4 @@
-"""``appell view``: robots, runs, logs and scenarios in the browser."""
+"""``appell view``: robots, runs, logs, scenarios and motions in the browser."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from appell.cli.app import app, example
+from appell.cli.app import INTERRUPTED, app, example
+from appell.cli.completion import robots
+from appell.cli.options import Json, Loops, free_path, load_robot, quiet_option
+from appell.cli.tables import print_json
 
-_FILES = (".npz", ".mcap", ".toml", ".json")
+_FILES = (".npz", ".mcap", ".toml", ".json", ".csv")
 
 
 @app.command(epilog=example("appell view ur5", "appell view ur5 --html ur5.html"))
@@ -17,17 +20,21 @@ def view(
     shown: Annotated[
         str,
         typer.Argument(
-            metavar="ROBOT|RUN|LOG|SCENARIO",
-            help="A robot of the library or a .urdf file; a run that run.save wrote (.npz); a log "
-            "of appell control (.mcap); a scenario (.toml or .json).",
+            metavar="ROBOT|RUN|LOG|SCENARIO|MOTION",
+            help="A robot of the library or a .urdf file; a run that run.save wrote (.npz), or "
+            "the folder of appell run; a log of appell control (.mcap); a scenario (.toml or "
+            ".json); a motion (.csv).",
+            autocompletion=robots(*_FILES),
         ),
     ],
     robot: Annotated[
-        str | None, typer.Option(help="The robot of a run or a log, where its file names none.")
+        str | None,
+        typer.Option(
+            help="The robot of a run, a log or a motion, where no file names it.",
+            autocompletion=robots(),
+        ),
     ] = None,
-    loops: Annotated[
-        Path | None, typer.Option(help="The file beside a .urdf that closes its loops.")
-    ] = None,
+    loops: Loops = None,
     html: Annotated[
         Path | None,
         typer.Option(help="Write one .html file, which needs no server and no network, and end."),
@@ -41,27 +48,46 @@ def view(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
+    quiet: Annotated[bool, quiet_option("the address or path only")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Look at a robot, move its joints, or play a run, in the browser: appell view puma560"""
+    """Look at a robot, move its joints, or play a run, in the browser.
+
+    Without the extra "view" it writes a page with a moving picture.
+    """
     from appell import view as show
-    from appell.show.viewer.server import require_viewer
+    from appell.robots.registry import makers
+    from appell.show.viewer.server import missing
     from appell.show.viewer.view import view_file
 
-    require_viewer()
     subject: Any
-    if Path(shown).suffix.lower() in _FILES:
-        subject = view_file(Path(shown), _loaded(robot, loops) if robot else None)
+    folder = Path(shown).is_dir() and shown not in makers()
+    if folder or Path(shown).suffix.lower() in _FILES:
+        subject = view_file(Path(shown), load_robot(robot, loops) if robot else None)
     else:
-        subject = _loaded(robot or shown, loops)
-    if html is not None:
-        typer.echo(show(subject, html=html))
+        subject = load_robot(robot or shown, loops)
+    if html is not None or missing():
+        path = show(subject, html=html or free_path(Path(f"{Path(shown).resolve().stem}.html")))
+        print_json({"html": str(path)}) if as_json else typer.echo(path)
+        if missing():
+            _tell_extra(path, browser and html is None, told=not quiet)
         return
     with show(subject, host=host, port=port, browser=browser) as viewer:
-        typer.echo(f"{viewer.url} (Ctrl-C ends it)")
-        viewer.wait()
+        told = viewer.url if quiet else f"{viewer.url} (Ctrl-C ends it)"
+        try:
+            print_json({"url": viewer.url}) if as_json else typer.echo(told)
+            viewer.wait()
+        except KeyboardInterrupt:  # the usual end
+            raise typer.Exit(INTERRUPTED) from None
 
 
-def _loaded(robot: str, loops: Path | None) -> Any:
-    from appell.robots.registry import load
+def _tell_extra(path: Path, browser: bool, told: bool) -> None:
+    """Say what is shown without the viewer, and perhaps open it."""
+    from appell.show.film_page import NOTE
 
-    return load(robot, **({} if loops is None else {"loops": loops}))
+    if told:
+        typer.echo(NOTE, err=True)
+    if browser:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())

@@ -32,7 +32,7 @@ class Unidentified(Exception):
 
 def identity(*things: Any) -> str:
     """The identity of these things together, a hash."""
-    parts = [_source()]
+    parts = [source_identity()]
     try:
         _describe(things, parts.append)
     except (RecursionError, ValueError):  # it contains itself, or what is not there yet
@@ -123,7 +123,7 @@ def _files() -> list[str]:
 
 
 @cache
-def _source() -> str:
+def source_identity() -> str:
     """The hash of all of Appell's source: a new version never runs old code."""
     digest = sha256()
     package = len(str(Path(__file__).parent.parent))

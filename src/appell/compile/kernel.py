@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
+from appell.compile.batches import Batches
 from appell.compile.emit.entry import available, entry
 from appell.compile.gufunc import core, gufunc
-from appell.compile.native import clearing, compile_module, fuses, lanes, load
-from appell.compile.threads import in_threads
+from appell.compile.native import compile_module, fuses, lanes, load, loop_data
 from appell.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,25 +28,43 @@ class Code:
     def __init__(self, header: Mapping[str, Any], code: bytes) -> None:
         self.outputs = {k: tuple(shape) for k, shape in header["outputs"].items()}
         self.steps: int = header["steps"]
+        self.streams: bool = header["streams"]
         self.addresses, self._memory = load(header["entries"], code)
 
 
 def compile_tape(tape: Tape, dtype: str) -> tuple[dict[str, Any], bytes]:
     """The header and machine code of a tape."""
+    from appell.compile.emit.gufunc_loop import streams
     from appell.compile.emit.llvm import emit
     from appell.compile.fuse import fused
+    from appell.compile.lower import REALS
 
     steps = fused(tape) if fuses() else tape
     entries, code = compile_module(emit(steps, dtype, lanes(dtype)))
-    return {"outputs": tape.outputs, "steps": len(tape), "entries": entries}, code
+    header = {
+        "outputs": tape.outputs,
+        "steps": len(tape),
+        "streams": streams(tape, REALS[dtype], lanes(dtype)),
+        "entries": entries,
+    }
+    return header, code
 
 
 class Kernel:
     """``kernel(*inputs, out=None)``: leading axes broadcast, large batches use all threads.
 
-    ``inputs`` and ``outputs`` map names to the shapes of one state; ``defaults`` holds the
-    robot's own values of inputs that are parameters and may then be left out of a call.
-    Kernels are made by :func:`~appell.compile.make.kernel_of`.
+    ``inputs`` and ``outputs`` map names to the shapes of one state; ``defaults`` holds the robot's
+    own values of inputs that are parameters and may then be left out of a call. Kernels are made by
+    `appell.compile.make.kernel_of`.
+
+    Examples:
+        >>> kernel = appell.load("planar_chain", n=2).kernel("mass_matrix", parameters="mass")
+        >>> kernel.inputs, kernel.outputs
+        ({'q': (2,), 'mass': (2,)}, {'M': (2, 2)})
+        >>> kernel([0, 0]).round(3).tolist()
+        [[2.667, 0.833], [0.833, 0.333]]
+        >>> kernel(np.zeros((1000, 2)), mass=[1, 2]).shape
+        (1000, 2, 2)
     """
 
     cached: bool  # whether its code was there before
@@ -69,10 +89,21 @@ class Kernel:
         for values in self.defaults.values():
             values.flags.writeable = False
         self._deep = any(len(shape) > 2 for shape in self.outputs.values())
-        self._ufunc, self._alive = gufunc(
-            code.addresses["loop"], clearing(), dtype, list(self.inputs.values()),
-            [core(shape) for shape in self.outputs.values()], name, doc,
-        )  # fmt: skip
+        self._enter(code)
+
+    def _enter(self, code: Code) -> None:
+        """Make the code callable."""
+        dtype, given = self.dtype.name, list(self.inputs.values())
+        results, at = list(map(core, self.outputs.values())), code.addresses["loop"]
+        ufuncs, self._alive = zip(
+            *(
+                gufunc(at, loop_data(past), dtype, given, results, self.name, self.doc)
+                for past in ((False, True) if code.streams else (False,))
+            ),
+            strict=True,
+        )
+        self._ufunc = ufuncs[0]
+        self._batches = Batches(ufuncs, given, results, dtype, code.steps)
 
     def __reduce__(self) -> Any:
         if self.origin is None:
@@ -83,37 +114,115 @@ class Kernel:
         return self  # it never changes
 
     def tape(self) -> Tape:
-        """The equation's tape, recorded again: what is kept between runs is code only."""
+        """The equation's tape, recorded again: what is kept between runs is code only.
+
+        Returns:
+            A tape: the steps of the equation, one operation each.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> kernel = arm.kernel("gravity")
+            >>> len(kernel.tape()) == kernel.steps
+            True
+        """
         return self._tape()
 
     def bare(self, *arguments: Any) -> Any:
-        """The same without checks and threads, for arrays; outputs have at most two axes."""
+        """The same as the kernel without checks and threads, for arrays; outputs have at most two
+        axes.
+
+        Args:
+            *arguments: Arrays of the kernel's dtype, in SI units.
+
+        Returns:
+            What the kernel gives, in the units of the quantity.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> kernel = arm.kernel("gravity")
+            >>> kernel.bare(np.zeros(2)).round(3).tolist()
+            [19.62, 4.905]
+        """
         return self._ufunc(*arguments)
 
-    def single(self, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """A function for one state at a time, faster than the kernel itself; what is not one
-        state of this kernel's dtype goes to ``otherwise``, or is taken without checks."""
-        otherwise = otherwise or self.bare
+    def single(
+        self, otherwise: Callable[..., Any] | None = None, into: bool = False
+    ) -> Callable[..., Any]:
+        """A function for one state at a time, or a small batch, faster than the kernel itself.
+
+        Args:
+            otherwise: What takes arguments that are no such, or not of this kernel's dtype; without
+                it, they are taken without checks.
+            into: Whether its last argument is the array to write into.
+
+        Returns:
+            A function of the inputs.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> kernel = arm.kernel("gravity")
+            >>> one = kernel.single()
+            >>> one(np.zeros(2)).round(3).tolist()
+            [19.62, 4.905]
+        """
+        return self._entered(otherwise or self.bare, self, into)
+
+    def _entered(
+        self, otherwise: Callable[..., Any], owner: Any, into: bool = False
+    ) -> Callable[..., Any]:
+        """The compiled function, which keeps its owner alive; ``into``: its last argument is the
+        array to write into."""
         if not self._code.addresses["call"] or not available():
             return otherwise
-        function, kept = entry(self._code.addresses["call"], self.name, self.dtype, otherwise, self)
+        at, data = self._code.addresses["call"], loop_data(False)
+        function, kept = entry(at, self.name, self.dtype, otherwise, owner, data, into)
         self._alive = (self._alive, kept)
         return function
 
+    @cached_property
+    def _quick(self) -> Callable[..., Any]:
+        """The call without names, as fast as it can be."""
+        myself = ref(self)  # the function must not keep the kernel alive that holds it
+
+        def general(*arguments: Any) -> Any:
+            kernel = myself()
+            assert kernel is not None
+            return kernel._general(arguments, {}, None)
+
+        return self._entered(general, self._code)
+
+    @cached_property
+    def _quick_into(self) -> Callable[..., Any]:
+        """The same, with the array to write into as the last argument."""
+        myself = ref(self)
+
+        def general(*arguments: Any) -> Any:
+            kernel = myself()
+            assert kernel is not None
+            return kernel._general(arguments[:-1], {}, arguments[-1])
+
+        return self._entered(general, self._code, into=True)
+
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        if not named:
+            return self._quick(*arguments) if out is None else self._quick_into(*arguments, out)
+        return self._general(arguments, named, out)
+
+    def _general(self, arguments: tuple[Any, ...], named: Mapping[str, Any], out: Any) -> Any:
+        """Whatever the arguments are."""
         values = [self._plain(x) for x in self._bound(arguments, named)]
         try:
             if self._deep:
                 return self._unfolded(values, out)
             if out is None and not any(isinstance(x, np.ndarray) and x.ndim > 1 for x in values):
                 return self._ufunc(*values)
-            return in_threads(self._ufunc, values, out, list(self.inputs.values()))
+            return self._batches(values, out)
         except (TypeError, ValueError) as problem:
             raise self.explained(values, out, problem) from None
 
     def _unfolded(self, values: list[Any], out: Any) -> Any:
         """Outputs of three axes and more, which compiled code writes as one."""
-        results = in_threads(self._ufunc, values, None, list(self.inputs.values()))
+        results = self._batches(values)
         many = results if isinstance(results, tuple) else (results,)
         shaped = tuple(
             y.reshape(y.shape[: y.ndim - len(core(shape))] + shape)
@@ -169,15 +278,30 @@ class Kernel:
         return [values[name] for name in names]
 
     def explained(self, values: list[Any], out: Any, problem: Exception) -> Exception:
-        """Why NumPy refused, in terms of the robot."""
+        """Why NumPy refused a call, in terms of the robot.
+
+        Args:
+            values: The arguments of the call.
+            out: The array that was to take the result.
+            problem: What NumPy raised.
+
+        Returns:
+            An error to raise.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> kernel = arm.kernel("gravity")
+            >>> type(kernel.explained([None], None, ValueError())).__name__
+            'InputError'
+        """
         leading = []
         for (name, shape), value in zip(self.inputs.items(), values, strict=True):
             if value is None:
-                return InputError(f"{self.name}: {name} is missing; expected {_expected(shape)}.")
+                return InputError(f"{self.name}: {name} is missing; expected {expected(shape)}.")
             try:
                 array = np.asarray(value)
             except ValueError:
-                return InputError(f"{self.name}: {name} is ragged; expected {_expected(shape)}.")
+                return InputError(f"{self.name}: {name} is ragged; expected {expected(shape)}.")
             if array.dtype.kind not in "fiub":
                 return InputError(
                     f"{self.name}: {name} has dtype {array.dtype}; expected real numbers"
@@ -190,7 +314,7 @@ class Kernel:
                 )
             if shape and array.shape[-len(shape) :] != shape:
                 return InputError(
-                    f"{self.name}: {name} has shape {array.shape}; expected {_expected(shape)}."
+                    f"{self.name}: {name} has shape {array.shape}; expected {expected(shape)}."
                 )
             leading.append((name, array.shape[: array.ndim - len(shape)]))
         try:
@@ -221,5 +345,5 @@ class Kernel:
         )
 
 
-def _expected(shape: Shape) -> str:
+def expected(shape: Shape) -> str:
     return f"(..., {', '.join(map(str, shape))})" if shape else "(...)"

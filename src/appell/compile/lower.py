@@ -1,6 +1,6 @@
 """Lowering: elementary functions as routines, which are made of primitive operations only.
 
-A routine is written once, as a Python function of values (:mod:`appell.compile.elementary`); its
+A routine is written once, as a Python function of values (`appell.compile.elementary`); its
 operators record steps. Every emitter has a table of the PRIMITIVES and thereby knows every routine.
 
 A value has a kind: a number ("r"), its bits ("i"), a word of 64 bits ("w"), a condition ("c").

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import sys
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.compile.image import image, load_image
+from appell.compile.image import c_function, image, load_image
 from appell.errors import InputError
 
 ENTRIES = ("loop", "call")
@@ -76,7 +75,8 @@ def fuses() -> bool:
 
 
 def compile_module(text: str) -> tuple[dict[str, int] | None, bytes]:
-    """Machine code of a module of LLVM IR: an image with its entries, or else an object file."""
+    """Machine code of a module of LLVM IR: an image with its entries and the places of addresses
+    that it wants, or else an object file."""
     import llvmlite.binding as llvm
 
     machine = _target_machine()
@@ -84,13 +84,14 @@ def compile_module(text: str) -> tuple[dict[str, int] | None, bytes]:
     module.verify()
     obj: bytes = machine.emit_object(module)
     found = image(obj, ENTRIES) if os.name == "posix" else None
-    return (found.entries, found.code) if found else (None, obj)
+    return (found.entries | found.calls, found.code) if found else (None, obj)
 
 
 def load(entries: dict[str, int] | None, code: bytes) -> tuple[dict[str, int], Any]:
     """The addresses of ``loop`` and ``call`` (0 if absent), and what keeps them there."""
     if entries is not None:
-        start, memory = load_image(code)
+        calls = {name: at for name, at in entries.items() if name not in ENTRIES}
+        start, memory = load_image(code, calls)
         return {name: start + entries[name] if name in entries else 0 for name in ENTRIES}, memory
     import llvmlite.binding as llvm
 
@@ -101,13 +102,10 @@ def load(entries: dict[str, int] | None, code: bytes) -> tuple[dict[str, int], A
 
 
 @cache
-def clearing() -> Any:
-    """The C library's feclearexcept, in the table that loops find it by."""
-    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-    if not hasattr(library, "feclearexcept"):
-        library = ctypes.CDLL("libm.so.6")
-    address = ctypes.cast(library.feclearexcept, ctypes.c_void_p).value
-    return (ctypes.c_void_p * 1)(address)
+def loop_data(past_caches: bool) -> Any:
+    """The table that loops are given: the C library's feclearexcept, and whether they write their
+    results past the caches, where they can."""
+    return (ctypes.c_void_p * 2)(c_function("feclearexcept"), past_caches)
 
 
 def _target_machine() -> Any:

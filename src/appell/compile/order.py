@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 
-from appell.compile.tape import Step
+from appell.compile.tape import LEAVES, Step
 
 WAITING = 24  # values, the sines and cosines among them: measured to be fastest
 _CYCLES = {
@@ -55,3 +56,16 @@ def ordered(steps: Sequence[Step], places: Sequence[int], kept: Collection[int])
             if not needs[user]:
                 ready.append(user)
     return found
+
+
+def waiting(steps: Sequence[Step], order: Sequence[int], kept: Collection[int]) -> int:
+    """How many computed values wait at the same time, at most, for a later step of the order; what
+    is ``kept`` waits until its end."""
+    last = {used: k for k, place in enumerate(order) for used in steps[place].operands}
+    last |= dict.fromkeys(kept, len(order))
+    change = [0] * (len(order) + 1)
+    for k, place in enumerate(order):
+        if place in last and steps[place].op not in LEAVES:
+            change[k] += 1
+            change[last[place]] -= 1
+    return max(accumulate(change), default=0)

@@ -6,11 +6,11 @@ small memory: the time to compile it then grows with its length and not with its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import prod
+from collections.abc import Collection, Iterator, Sequence
+from math import inf, prod
 from typing import NamedTuple
 
-from appell.compile.order import ordered
+from appell.compile.order import ordered, waiting
 from appell.compile.tape import Step, Tape
 
 LENGTH, WINDOWS = 800, 60  # steps in a function, and windows of four outputs
@@ -28,8 +28,18 @@ class Window(NamedTuple):
 class Plan:
     """Which function computes what, and where values wait that another one needs."""
 
-    def __init__(self, tape: Tape, length: int | None = None) -> None:
-        length = length or LENGTH
+    def __init__(
+        self,
+        tape: Tape,
+        length: int | None = None,
+        windows: int = WINDOWS,
+        stored: Collection[int] = (),
+        registers: float = inf,
+    ) -> None:
+        """``stored`` are places of results that are written as soon as they are computed. Where
+        more values than ``registers`` would wait, steps stay as they are recorded if fewer wait
+        then."""
+        length, self.most = length or LENGTH, windows
         self.operands = operands = [step.operands for step in tape.steps]
         levels = _trig_levels(tape.steps, operands)
         early = [k for k, s in enumerate(tape.steps) if s.op in ("sin", "cos") and levels[k] == 1]
@@ -46,19 +56,27 @@ class Plan:
         last_use = dict(home)
         for window in _windows(tape):
             at = self._assign(window)
-            for place in window.places:
+            for place in {*window.places}.difference(stored):
                 last_use[place] = max(last_use[place], at)
         for place, those in enumerate(operands):
             for used in those:
                 last_use[used] = max(last_use[used], home[place])
         self.slots, self.room = self._slots(tape, home, last_use)
+        self.waiting = 0  # values at the same time, where one function computes them all
         if len(self.parts) == 1:  # longer tapes were measured to be faster as they are recorded
-            self.parts[0] = ordered(tape.steps, self.parts[0], kept=set().union(*tape.results))
+            kept = set().union(*tape.results).difference(stored)
+            self._order(tape.steps, kept, registers)
+
+    def _order(self, steps: Sequence[Step], kept: Collection[int], registers: float) -> None:
+        orders = [ordered(steps, self.parts[0], kept), self.parts[0]]
+        held = [waiting(steps, [*self.before_angles, *x], kept) for x in orders]
+        best = 1 if held[0] > registers and held[1] < held[0] else 0
+        self.parts[0], self.waiting = orders[best], held[best]
 
     def _assign(self, window: Window) -> int:
         """The last function writes all outputs, in order, and further ones what is too much for it:
         memory is written fastest from one end to the other."""
-        if len(self.windows[-1]) == WINDOWS:
+        if len(self.windows[-1]) == self.most:
             self.parts.append([])
             self.windows.append([])
         self.windows[-1].append(window)

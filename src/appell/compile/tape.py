@@ -24,8 +24,8 @@ LEAVES = frozenset(("constant", "whole", "input"))  # steps that read no others
 
 
 class Step(NamedTuple):
-    """One operation. ``a`` and ``b`` are places of earlier steps; of three places ``a`` is the
-    pair of the first two. For a constant ``a`` is its value, for an input ``a`` and ``b`` are its
+    """One operation. ``a`` and ``b`` are places of earlier steps; of three places and more ``a``
+    holds all but the last. For a constant ``a`` is its value, for an input ``a`` and ``b`` are its
     number and element."""
 
     op: str
@@ -68,7 +68,7 @@ class Tape:
         cls, function: Any, inputs: dict[str, Shape], outputs: dict[str, Shape]
     ) -> Tape:
         """From a CasADi function of SX, whose instructions are walked once."""
-        builder, names = _Builder(), _operations()
+        builder, names = Builder(), _operations()
         work: dict[int, int] = {}
         results: list[list[int]] = [[-1] * function.numel_out(k) for k in range(function.n_out())]
         places = [function.sparsity_out(k).row() for k in range(function.n_out())]
@@ -149,7 +149,7 @@ def reachable(
     return tuple(kept), tuple(tuple(to[p] for p in row) for row in results)
 
 
-class _Builder:
+class Builder:
     """Numbers values: a step that was taken before gives the same place again."""
 
     def __init__(self) -> None:
@@ -180,6 +180,16 @@ class _Builder:
         """What the step is the negative of, if it is one."""
         op, a, _ = self.steps[place]
         return a if op == "neg" else None
+
+    def several(self, op: str, *operands: int) -> int:
+        """An operation of three operands or more."""
+        *first, last = operands
+        return self.step(op, tuple(first), last)
+
+    def tape(self, inputs: dict[str, Shape], outputs: dict[str, Shape], places: Any) -> Tape:
+        """What the places of the outputs need."""
+        steps, results = reachable(self.steps, places)
+        return Tape(inputs, outputs, steps, results)
 
     def neg(self, a: int) -> int:
         op, x, y = self.steps[a]

@@ -25,6 +25,9 @@ from appell.control.laws.sliding_mode import SlidingMode
 from appell.control.laws.tracking import Tracking
 from appell.control.laws.tracking_integral import TrackingIntegral
 from appell.control.regulator import Linear, Regulator, linearise, lqr
+from appell.control.rollouts.payload import Payload
+from appell.control.rollouts.rollout import Rollout
+from appell.control.rollouts.rollout_setup import Noise
 from appell.control.tracking.closed_loop import track
 from appell.control.tracking.hardware import Adc, Friction, Motor
 from appell.control.trajectories.jerk_limited import jerk_limited
@@ -57,10 +60,13 @@ __all__ = [
     "Law",
     "Linear",
     "Motor",
+    "Noise",
     "PDGravity",
+    "Payload",
     "PointToPoint",
     "PostureTask",
     "Regulator",
+    "Rollout",
     "SingularWarning",
     "SlidingMode",
     "Tracking",

@@ -28,14 +28,27 @@ _AT_REST = 1e-6  # accelerations, rad/s^2 or m/s^2, of a state that is called on
 
 
 class Linear(NamedTuple):
-    """dx/dt = A x + B u, or x(t + dt) = A x(t) + B u(t) with forces that are held in between."""
+    """A linear system: dx/dt = A x + B u, or x(t + dt) = A x(t) + B u(t) with forces that are held
+    in between; `linearise` gives it.
+
+    Attributes:
+        A: (2 nv, 2 nv); x is a displacement and velocities.
+        B: (2 nv, forces).
+    """
 
     A: Array
     B: Array
 
 
 class Regulator(NamedTuple):
-    """u = -K x makes the integral (or the sum) of x Q x + u R u least: x S x, from any x."""
+    """A linear-quadratic regulator: u = -K x makes the integral (or the sum) of x Q x + u R u
+    least; `lqr` gives it.
+
+    Attributes:
+        K: Gains, (forces, 2 nv).
+        S: What x costs is x S x, (2 nv, 2 nv).
+        poles: Of the closed loop, (2 nv,).
+    """
 
     K: Array
     S: Array
@@ -53,12 +66,28 @@ def linearise(
     friction: bool = False,
     forces: Forces = None,
 ) -> Linear:
-    """A and B of the motion near a state, (2 nv, 2 nv) and (2 nv, forces).
+    """The motion near a state as a linear system.
 
-    ``dt`` gives those of steps of that length, s, by the matrix exponential of A and B as they are
-    at this state (exact at rest; of a state that moves, to first order in dt); ``actuated`` names
-    the joints that have forces (all without it); ``friction`` adds the viscous friction of the
-    joints; ``forces`` are external.
+    Args:
+        robot: Any robot.
+        q: Coordinates (nq,).
+        v: Velocities (nv,).
+        tau: Forces there (N m, N).
+        dt: Gives the system of steps of that length, s, by the matrix exponential of A and B as
+            they are at this state (exact at rest; of a state that moves, to first order in dt).
+        actuated: The joints that have forces; all without it.
+        friction: Whether to add the viscous friction of the joints.
+        forces: External ones, wrenches by frame.
+
+    Returns:
+        `Linear`: A, (2 nv, 2 nv), and B, (2 nv, forces).
+
+    Examples:
+        >>> arm = appell.load("planar_chain", n=2)
+        >>> q = np.array([0.1, 0.2])
+        >>> system = appell.control.linearise(arm, q, [0, 0], arm.gravity(q))
+        >>> system.A.shape, system.B.shape
+        ((4, 4), (4, 2))
     """
     refuse_no_robot("linearise", robot)
     q, v = vector("linearise: q", q, robot.nq), vector("linearise: v", v, robot.nv)
@@ -94,12 +123,27 @@ def lqr(
     actuated: Sequence[str] | None = None,
     friction: bool = False,
 ) -> Regulator:
-    """The linear-quadratic regulator about rest at q, where forces tau hold the robot (those
-    against gravity without tau).
+    """The linear-quadratic regulator about rest: the forces are ``tau - K @ [*robot.difference(q,
+    now), *v]``.
 
-    The forces are ``tau - K @ [*robot.difference(q, now), *v]``. Q, (2 nv, 2 nv), weighs
-    displacements and speeds, R the forces of the ``actuated`` joints; ``dt`` is the period of a
-    sampled law.
+    Args:
+        robot: Any robot.
+        q: Where it rests, (nq,).
+        tau: The forces that hold it there; those against gravity without it.
+        Q: Weighs displacements and velocities, (2 nv, 2 nv).
+        R: Weighs the forces of the actuated joints.
+        dt: The period of a sampled law, s; continuous without it.
+        actuated: The joints that have forces; all without it.
+        friction: Whether to add the viscous friction of the joints.
+
+    Returns:
+        `Regulator`: K, S and poles.
+
+    Examples:
+        >>> arm = appell.load("planar_chain", n=2)
+        >>> found = appell.control.lqr(arm, [0.1, 0.2], Q=np.eye(4), R=np.eye(2))
+        >>> found.K.shape, bool((found.poles.real < 0).all())
+        ((2, 4), True)
     """
     refuse_no_robot("lqr", robot)
     q, rest = vector("lqr: q", q, robot.nq), np.zeros(robot.nv)

@@ -1,6 +1,6 @@
 """From a fused tape to C functions, one line per step.
 
-A long tape is cut into several functions (:mod:`appell.compile.plan`), so that none of them
+A long tape is cut into several functions (`appell.compile.plan`), so that none of them
 needs much stack, however long the tape is. Routines are functions, too.
 """
 

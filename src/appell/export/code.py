@@ -50,10 +50,24 @@ def c(
 ) -> Exported:
     """Write a robot's equation, a law or a kernel as C99 with header and self-test.
 
-    ``quantity`` and ``options`` are those of ``robot.kernel``, or ``gains=True`` of a law, whose
-    gains are then inputs. The code takes no memory and calls no library; it gives the kernel's
-    results bit for bit. ``seed`` draws the self-test's states. A folder with other files in it is
-    refused.
+    The code takes no memory and calls no library; it gives the kernel's results bit for bit.
+
+    Args:
+        what: A robot, a law or a kernel.
+        folder: Where to write; one with other files in it is refused.
+        quantity: Of a robot, as in ``robot.kernel``.
+        name: Of the C function; `usual_name` without it.
+        dtype: "float64" or "float32"; float64, or the kernel's own, without it.
+        seed: Draws the self-test's states.
+        **options: Those of ``robot.kernel``; ``gains=True`` of a law, whose gains are then inputs.
+
+    Returns:
+        An `Exported`: the files, and what they cost.
+
+    Examples:
+        >>> done = appell.export.c(appell.load("two_link"), tmp / "c", "inverse_dynamics")
+        >>> done.name, any(file.suffix == ".h" for file in done.files)
+        ('two_link_inverse_dynamics', True)
     """
     place = place_of(folder)
     of = subject(what, quantity, name, dtype, options)

@@ -38,10 +38,31 @@ def object_code(
     """Write a robot's equation, a law or a kernel as object code (ELF) with header, self-test and
     Makefile.
 
-    ``target`` is "aarch64", "cortex-m7", "riscv64", "riscv32", "x86-64", or an LLVM triple, with
-    ``cpu``, ``features`` and ``abi`` as LLVM names them. No compiler is needed. The code refers to
-    nothing outside itself; a processor without the instructions for that is refused. The others
-    are as in :func:`appell.export.c`.
+    No compiler is needed. The code refers to nothing outside itself; a processor without the
+    instructions for that is refused.
+
+    Args:
+        what: A robot, a law or a kernel.
+        folder: Where to write; one with other files in it is refused.
+        quantity: Of a robot, as in ``robot.kernel``.
+        target: "aarch64", "cortex-m7", "riscv64", "riscv32", "x86-64" (`TARGETS` has them), or an
+            LLVM triple.
+        cpu: As LLVM names it.
+        features: As LLVM names them.
+        abi: As LLVM names it.
+        name: Of the C function; `usual_name` without it.
+        dtype: "float64" or "float32"; float64, or the kernel's own, without it.
+        seed: Draws the self-test's states.
+        **options: As for `c`.
+
+    Returns:
+        An `Exported`: the files, and what they cost.
+
+    Examples:
+        >>> arm = appell.load("two_link")
+        >>> done = appell.export.object(arm, tmp / "o", "gravity", target="aarch64")
+        >>> done.target, any(file.suffix == ".o" for file in done.files)
+        ('aarch64', True)
     """
     place = place_of(folder)
     chosen = target_named(target, cpu, features, abi)

@@ -127,7 +127,19 @@ def subject(
 
 
 def usual_name(what: Any, quantity: str | None = None) -> str:
-    """The name of the C function if none is given."""
+    """The name of the C function if none is given.
+
+    Args:
+        what: A robot, a law or a kernel.
+        quantity: Of a robot.
+
+    Returns:
+        The name.
+
+    Examples:
+        >>> appell.export.usual_name(appell.load("two_link"), "gravity")
+        'two_link_gravity'
+    """
     if isinstance(what, Kernel):
         return c_name(what.name, given=False)
     if isinstance(what, Law):

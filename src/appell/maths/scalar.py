@@ -1,7 +1,7 @@
 """Functions of one scalar, whatever kind of number it is.
 
 A scalar is a float, a NumPy array (a batch of numbers), a SymPy expression, a
-CasADi SX, a JAX array, or a recorded scalar of :mod:`appell.compile`. The
+CasADi SX, a JAX array, or a recorded scalar of `appell.compile`. The
 operators ``+ - * /`` work on all of them; these functions do too. A kind of
 scalar from outside these libraries brings the functions as methods.
 """

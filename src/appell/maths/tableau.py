@@ -19,13 +19,26 @@ class Tableau:
     The rates are ``k[0] = f(t, y)`` and ``k[i] = f(t + c[i-1] h, y + h sum_j a[i-1][j] k[j])``; the
     step ends at ``y + h sum_i b[i] k[i]``. The rate at the end of the step is one more k.
 
-    ``errors`` are weights of all these k: h sum_i e[i] k[i] estimates the error of a step, which
-    is proportional to h^(order + 1). A second row refines the estimate as DOP853 does (Hairer,
-    Norsett and Wanner, section II.10). Without a row, steps have a fixed length.
+    Args:
+        name: Of the method.
+        c: Times of the stages after the first, as parts of the step.
+        a: Rows of weights of the rates before each stage.
+        b: Weights of the rates for the step.
+        errors: Weights of all these k: h sum_i e[i] k[i] estimates the error of a step. A second
+            row refines the estimate as DOP853 does (Hairer, Norsett and Wanner, section II.10).
+            Without a row, steps have a fixed length.
+        order: The estimate is proportional to h^(order + 1).
+        more_c: Times of stages that only the inside of a step needs.
+        more_a: Their rows.
+        dense: Gives at a share x of the step the weights w of all k, y + h sum_i w[i] k[i]. Without
+            it, a cubic polynomial joins the ends of the step.
 
-    ``dense`` gives at a share x of the step the weights w of all k, y + h sum_i w[i] k[i], and
-    those of the stages ``more_c`` and ``more_a`` that only the inside of a step needs, if there
-    are any. Without it, a cubic polynomial joins the ends of the step.
+    Examples:
+        >>> midpoint = appell.simulation.Tableau("midpoint", c=(0.5,), a=((0.5,),), b=(0.0, 1.0))
+        >>> chain, steps = appell.load("planar_chain"), {"method": midpoint, "max_step": 1e-3}
+        >>> run = appell.simulate(chain, [0.3, 0.2, 0.1], until=0.1, **steps)
+        >>> run.stopped is None
+        True
     """
 
     name: str

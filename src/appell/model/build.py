@@ -1,7 +1,7 @@
 """From links and joints as people describe them to a Model.
 
 Fixed joints are merged (their links stay as named frames), and every body gets a frame of its
-joint's: see :mod:`appell.model.axes`.
+joint's: see `appell.model.axes`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Most coordinates are numbers on a line, whose rates are the speeds. A free body's are not: its
 position and quaternion (x, y, z, w) are moved by six speeds in its own axes; so is the quaternion
-of a ball joint by three. What is special about such coordinates is the data of a :class:`Space`;
+of a ball joint by three. What is special about such coordinates is the data of a `Space`;
 joints that bring others add theirs here.
 
 The functions take arrays (..., nq) and (..., nv), whose leading axes broadcast, and compute in
@@ -13,7 +13,7 @@ is what they give.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +30,12 @@ from appell.maths.exponential_map import (
 )
 from appell.model.limits import limits
 from appell.model.model import Model
-from appell.model.spherical import SphericalModel
+
+if TYPE_CHECKING:
+    from appell.model.spherical import SphericalModel
 
 Array = npt.NDArray[np.floating[Any]]
-Random = np.random.Generator | int | None
+Random: TypeAlias = "np.random.Generator | int | None"  # NumPy imports its generators when asked
 
 
 class Space(NamedTuple):
@@ -100,7 +102,7 @@ def difference(model: Model | SphericalModel, q1: Array, q2: Array) -> Array:
 
 def integrate_derivatives(model: Model | SphericalModel, dv: Array) -> tuple[Array, Array]:
     """How ``integrate(model, q, dv)`` moves with displacements of q and changes of dv, (..., nv,
-    nv) each: exp(-A) and J(-A), with the adjoint A of dv (:mod:`appell.maths.exponential_map`)."""
+    nv) each: exp(-A) and J(-A), with the adjoint A of dv (`appell.maths.exponential_map`)."""
     by_q, by_dv = _unit_matrices(dv), _unit_matrices(dv)
     for space, _, j in _spaces(model):
         if space is not LINE:
@@ -250,58 +252,174 @@ class Configurations:
         return self.model.nv
 
     def neutral(self) -> Array:
-        """The coordinates (nq,) from which joints count; of a robot with loops, its reference."""
+        """The coordinates from which joints count; of a robot with loops, its reference.
+
+        Returns:
+            The coordinates, (nq,), rad or m.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.neutral().tolist()
+            [0.0, 0.0]
+        """
         return neutral(self.model)
 
     def random(self, rng: Random = None, count: int | Sequence[int] | None = None) -> Array:
-        """A configuration (nq,) drawn at random, or ``count`` of them, (count, nq).
+        """A configuration drawn at random, or many.
 
-        Positions are within the joints' limits; where a joint has none, within half a turn or 3 m
-        both ways. Every orientation of a free base is as likely. ``rng`` is a generator of
-        NumPy's, or a seed.
+        Positions are within the joints' limits; where a joint has none, within half a turn or 3.14
+        m both ways. Every orientation of a free base is as likely.
+
+        Args:
+            rng: A generator of NumPy's, or a seed; another draw each time without it.
+            count: How many; one without it.
+
+        Returns:
+            The coordinates, (nq,) or (count, nq), rad or m.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.random(0, count=5).shape
+            (5, 2)
         """
         assert isinstance(self.model, Model)  # others draw otherwise
         return random(self.model, *drawing(rng, count))
 
     def integrate(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> Array:
-        """Coordinates (..., nq) after the displacement dv (..., nv): after speeds dv for one
-        second, constant in the axes they are in, which are a free base's own."""
+        """Coordinates after a displacement: after speeds dv for one second, constant in the axes
+        they are in, which are a free base's own.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            dv: The displacement, (..., nv), rad or m.
+
+        Returns:
+            Coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> chain = appell.load("free_chain", n=1)
+            >>> moved = chain.integrate(chain.neutral(), np.full(chain.nv, 0.1))
+            >>> moved.shape, chain.nv
+            ((7,), 6)
+        """
         return integrate(self.model, *arrays("integrate", q=(q, self.nq), dv=(dv, self.nv)))
 
     def difference(self, q1: npt.ArrayLike, q2: npt.ArrayLike) -> Array:
-        """The displacement (..., nv) that leads from q1 to q2: ``integrate(q1, difference(q1,
-        q2))`` is q2, up to a quaternion's sign. A free base turns the shorter way."""
+        """The displacement that leads from q1 to q2: ``integrate(q1, difference(q1, q2))`` is q2,
+        up to a quaternion's sign. A free base turns the shorter way.
+
+        Args:
+            q1: Coordinates, (..., nq), rad or m.
+            q2: Others, (..., nq), rad or m.
+
+        Returns:
+            The displacement, (..., nv), rad or m.
+
+        Examples:
+            >>> chain = appell.load("free_chain", n=1)
+            >>> q1, q2 = chain.random(0, count=2)
+            >>> q3 = chain.integrate(q1, chain.difference(q1, q2))
+            >>> bool(chain.distance(q2, q3) < 1e-9)
+            True
+        """
         return difference(self.model, *arrays("difference", q1=(q1, self.nq), q2=(q2, self.nq)))
 
     def integrate_derivatives(self, q: npt.ArrayLike, dv: npt.ArrayLike) -> tuple[Array, Array]:
         """How ``integrate(q, dv)`` moves with small displacements of q, and with small changes of
-        dv, each (..., nv, nv): displacements of the result, in its own axes, as all derivatives by
-        q are. Pinocchio's dIntegrate."""
+        dv: displacements of the result, in its own axes, as all derivatives by q are. Pinocchio's
+        dIntegrate.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            dv: The displacement, (..., nv), rad or m.
+
+        Returns:
+            Two matrices, each (..., nv, nv), rad or m per rad or m.
+
+        Examples:
+            >>> chain = appell.load("free_chain", n=1)
+            >>> by_q, by_dv = chain.integrate_derivatives(chain.neutral(), np.zeros(chain.nv))
+            >>> np.allclose(by_dv, np.eye(chain.nv))
+            True
+        """
         q, dv = arrays("integrate_derivatives", q=(q, self.nq), dv=(dv, self.nv))
         shape = np.broadcast_shapes(q.shape[:-1], dv.shape[:-1])
         found = integrate_derivatives(self.model, np.broadcast_to(dv, (*shape, self.nv)))
         return found[0].astype(dv.dtype, copy=False), found[1].astype(dv.dtype, copy=False)
 
     def difference_derivatives(self, q1: npt.ArrayLike, q2: npt.ArrayLike) -> tuple[Array, Array]:
-        """How ``difference(q1, q2)`` changes with small displacements of q1, and of q2, each
-        (..., nv, nv). Pinocchio's dDifference."""
+        """How ``difference(q1, q2)`` changes with small displacements of q1, and of q2. Pinocchio's
+        dDifference.
+
+        Args:
+            q1: Coordinates, (..., nq), rad or m.
+            q2: Others, (..., nq), rad or m.
+
+        Returns:
+            Two matrices, each (..., nv, nv), rad or m per rad or m.
+
+        Examples:
+            >>> chain = appell.load("free_chain", n=1)
+            >>> by_q1, by_q2 = chain.difference_derivatives(chain.neutral(), chain.neutral())
+            >>> np.allclose(by_q1, -by_q2)
+            True
+        """
         q1, q2 = arrays("difference_derivatives", q1=(q1, self.nq), q2=(q2, self.nq))
         found = difference_derivatives(self.model, q1, q2)
         return found[0].astype(q1.dtype, copy=False), found[1].astype(q1.dtype, copy=False)
 
     def interpolate(self, q1: npt.ArrayLike, q2: npt.ArrayLike, s: npt.ArrayLike) -> Array:
-        """Coordinates (..., nq) on the way from q1, where s (...) is 0, to q2, where it is 1, at
-        constant speeds: a free base moves along a screw, its quaternion on a great circle."""
+        """Coordinates between q1 and q2, at constant speeds: a free base moves along a screw, its
+        quaternion on a great circle.
+
+        Args:
+            q1: Coordinates, (..., nq), rad or m.
+            q2: Others, (..., nq), rad or m.
+            s: From 0, at q1, to 1, at q2, (...), no unit.
+
+        Returns:
+            Coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.interpolate([0, 0], [1, 2], 0.5).tolist()
+            [0.5, 1.0]
+        """
         q1, q2, s = arrays("interpolate", q1=(q1, self.nq), q2=(q2, self.nq), s=(s, None))
         return self.integrate(q1, s[..., None] * self.difference(q1, q2))
 
     def normalise(self, q: npt.ArrayLike) -> Array:
-        """The same configurations (..., nq) with quaternions of length one and, of a robot with
-        loops, these closed."""
+        """The same configurations with quaternions of length one and, of a robot with loops, these
+        closed.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+
+        Returns:
+            Coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> chain = appell.load("free_chain", n=1)
+            >>> chain.normalise([0, 0, 0, 0, 0, 0, 2]).tolist()
+            [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+        """
         return normalise(self.model, *arrays("normalise", q=(q, self.nq)))
 
     def distance(self, q1: npt.ArrayLike, q2: npt.ArrayLike) -> Array:
-        """The Euclidean norm (...) of the difference; rad and m count the same."""
+        """The Euclidean norm of the `difference`.
+
+        Args:
+            q1: Coordinates, (..., nq), rad or m.
+            q2: Others, (..., nq), rad or m.
+
+        Returns:
+            The distance, (...), rad or m, which count the same.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> float(arm.distance([0, 0], [3, 4]))
+            5.0
+        """
         return np.linalg.norm(self.difference(q1, q2), axis=-1)
 
 

@@ -14,7 +14,7 @@ from warnings import warn
 import numpy as np
 import numpy.typing as npt
 
-from appell.errors import InputError, ModelError, nearest, quoted
+from appell.errors import InputError, ModelError, did_you_mean, quoted
 from appell.maths.rotation import After
 from appell.model.axes import as_array
 from appell.model.build import Base, assemble
@@ -29,7 +29,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Description(NamedTuple):
-    """What :func:`~appell.model.build.assemble` makes a model from."""
+    """What `appell.model.build.assemble` makes a model from."""
 
     links: dict[str, Inertia]
     hinges: list[Hinge]
@@ -191,11 +191,10 @@ def _by_joint(model: Model, method: str, what: str, unit: str, given: Any) -> di
         raise InputError(f"{method}({quoted(given)}): expected {what} by joint, {{joint: {unit}}}.")
     for name in given:
         if name not in driven:
-            near = nearest(str(name), driven)
-            hint = f" Did you mean '{near}'?" if near else ""
             raise InputError(
                 f"'{model.name}' has no joint '{name}' that can have a rotor, a spring or friction;"
-                f" there are {', '.join(sorted(driven))}.{hint}"
+                f" there are {', '.join(sorted(driven))}."
+                f"{did_you_mean(name, driven)}"
             )
     return {name: _number(name, value) for name, value in given.items()}
 
@@ -292,8 +291,7 @@ def _unknown(model: Model, whole: Description, name: str, known: Sequence[str]) 
     part = next((c.name for c in model.compounds if name.startswith(f"{c.name} ")), None)
     if part is not None:
         return f"joint '{part}' is locked as a whole, with its quaternion: {{{part!r}: (...)}}."
-    near = nearest(name, known)
-    hint = f" Did you mean '{near}'?" if near else ""
+    hint = did_you_mean(name, known)
     return f"'{model.name}' has no joint '{name}' to lock; it has {', '.join(known)}.{hint}"
 
 

@@ -41,7 +41,7 @@ class Hinge:
     so along or about ``axis`` (in the joint's frame), and carries the child's own frame at
     ``link_position`` with axes ``link_rotation``. ``joint`` is None where nothing moves; its kind
     "spherical" turns about every axis, and "free" slides along them besides: see
-    :class:`~appell.model.model.Compound`.
+    `appell.model.model.Compound`.
     """
 
     name: str

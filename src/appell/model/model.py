@@ -206,7 +206,7 @@ CYCLE = Matrix(Tensor(Vector(0, 0, 1), Vector(1, 0, 0), Vector(0, 1, 0)))
 class Compound(NamedTuple):
     """A joint whose coordinates end in a quaternion: a ball's four, or a free body's position and
     quaternion. Its bodies are three turns, or three slides and three turns, of which all but the
-    last only carry: see :mod:`appell.equations.instant`."""
+    last only carry: see `appell.equations.instant`."""
 
     name: str
     body: int  # the first of its bodies
@@ -229,7 +229,7 @@ class Compound(NamedTuple):
 
 @runtime_checkable
 class Placed(Protocol):
-    """What knows its place on a model: see :class:`appell.model.place.Place`."""
+    """What knows its place on a model: see `appell.model.place.Place`."""
 
     def on(self, model: Model) -> Frame: ...
 

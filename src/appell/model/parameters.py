@@ -64,7 +64,7 @@ def parameter_names(
 def with_parameters(
     model: Model, given: Array, *, friction: bool = False, rotors: bool = False
 ) -> Model:
-    """The model with these inertial parameters, in the order of :func:`inertial_parameters`;
+    """The model with these inertial parameters, in the order of `inertial_parameters`;
     refused if a link can have no such inertia."""
     expected = len(inertial_parameters(model, friction=friction, rotors=rotors))
     numbers = np.asarray(given, dtype=float)

@@ -22,8 +22,19 @@ WORLD = "world"
 
 @dataclass(frozen=True)
 class Place:
-    """A frame on a link (or on the "world"): at ``position`` in the link's axes, its z along
-    ``axis``, or turned by roll, pitch and yaw, ``rpy``, as in URDF."""
+    """A frame on a link, or on the "world".
+
+    Args:
+        link: The link.
+        position: In the link's axes, m.
+        axis: The direction of its z; or ``rpy`` instead.
+        rpy: How it is turned: roll, pitch and yaw, rad, as in URDF.
+
+    Examples:
+        >>> from appell.robots.closed import Place
+        >>> Place("link1", (0.5, 0, 0), axis=(0, 0, 1)).position
+        (0.5, 0.0, 0.0)
+    """
 
     link: str
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -66,9 +77,23 @@ class Place:
 
 
 def frame_on(link: str, pose: Pose = None) -> Place:
-    """A frame on a link, at a pose in the link's axes, that methods take for a link's name:
-    ``robot.jacobian(q, appell.Frame("hand", (0, 0, 0.1)))``. :func:`pose_of` lists the ways to
-    write a pose."""
+    """A frame on a link, which methods take for a link's name.
+
+    Args:
+        link: The link that carries the frame.
+        pose: Where it is in the link's axes: a position (x, y, z) in m, a position with roll, pitch
+            and yaw (6 numbers), a position with a quaternion x, y, z, w (7), a matrix (4, 4), or
+            Pinocchio's SE3; without one, the link's own frame.
+
+    Returns:
+        A place that can be given as ``frame``, in ``forces`` and in ``points``.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> tool = appell.Frame(puma.link_names[-1], (0, 0, 0.1))
+        >>> puma.jacobian(np.zeros(6), tool).shape
+        (6, 6)
+    """
     R, s = pose_of(f"Frame on '{link}'", pose)
     x, y, z = map(float, s)
     return Place(link, (x, y, z), rpy=rpy(R))

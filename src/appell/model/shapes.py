@@ -69,7 +69,7 @@ class Shape:
         return pose
 
     def path(self) -> Path | None:
-        """The file of a mesh, or None where there is no such file: see :func:`find_mesh`."""
+        """The file of a mesh, or None where there is no such file: see `find_mesh`."""
         return next((x for x in find_mesh(self.file, self.folder) if x.is_file()), None)
 
 

@@ -25,24 +25,78 @@ _HERE = (0.0, 0.0, 0.0)
 
 
 def point(mass: float, com: Three = _HERE) -> Inertia:
-    """A mass at one point."""
+    """The inertia of a mass at one point.
+
+    Args:
+        mass: kg.
+        com: The point in the link's frame, m.
+
+    Returns:
+        An inertia, for `Builder.link`.
+
+    Examples:
+        >>> appell.inertia.point(0.5, com=(0, 0, 0.1)).mass
+        0.5
+    """
     return _placed("point", mass, (0.0, 0.0, 0.0), com, _HERE)
 
 
 def box(mass: float, size: Three, com: Three = _HERE, rpy: Three = _HERE) -> Inertia:
-    """A box with edges of these lengths along x, y and z."""
+    """The inertia of a box.
+
+    Args:
+        mass: kg.
+        size: Edges along x, y and z, m.
+        com: Its centre in the link's frame, m.
+        rpy: How its axes are turned: roll, pitch and yaw, rad.
+
+    Returns:
+        An inertia, for `Builder.link`; inertias add up.
+
+    Examples:
+        >>> body = appell.inertia.box(2.0, (0.1, 0.2, 0.3)) + appell.inertia.point(1.0)
+        >>> body.mass
+        3.0
+    """
     x, y, z = (w * w for w in _lengths("box", "size", size))
     return _placed("box", mass, ((y + z) / 12, (x + z) / 12, (x + y) / 12), com, rpy)
 
 
 def ellipsoid(mass: float, radii: Three, com: Three = _HERE, rpy: Three = _HERE) -> Inertia:
-    """An ellipsoid with these radii along x, y and z."""
+    """The inertia of an ellipsoid.
+
+    Args:
+        mass: kg.
+        radii: Along x, y and z, m.
+        com: Its centre in the link's frame, m.
+        rpy: How its axes are turned: roll, pitch and yaw, rad.
+
+    Returns:
+        An inertia, for `Builder.link`.
+
+    Examples:
+        >>> appell.inertia.ellipsoid(2.0, (0.1, 0.2, 0.3)).mass
+        2.0
+    """
     x, y, z = (r * r for r in _lengths("ellipsoid", "radii", radii))
     return _placed("ellipsoid", mass, ((y + z) / 5, (x + z) / 5, (x + y) / 5), com, rpy)
 
 
 def sphere(mass: float, radius: float, com: Three = _HERE) -> Inertia:
-    """A sphere of this radius."""
+    """The inertia of a solid sphere.
+
+    Args:
+        mass: kg.
+        radius: m.
+        com: Its centre in the link's frame, m.
+
+    Returns:
+        An inertia, for `Builder.link`.
+
+    Examples:
+        >>> appell.inertia.sphere(2.0, radius=0.1).mass
+        2.0
+    """
     (r,) = _lengths("sphere", "radius", [radius])
     return _placed("sphere", mass, (0.4 * r * r,) * 3, com, _HERE)
 
@@ -50,7 +104,23 @@ def sphere(mass: float, radius: float, com: Three = _HERE) -> Inertia:
 def cylinder(
     mass: float, radius: float, length: float, com: Three = _HERE, rpy: Three = _HERE
 ) -> Inertia:
-    """A cylinder along z; of radius 0 it is a thin rod."""
+    """The inertia of a cylinder along z; of radius 0 it is a thin rod.
+
+    Args:
+        mass: kg.
+        radius: m.
+        length: m.
+        com: Its centre in the link's frame, m.
+        rpy: How its axes are turned: roll, pitch and yaw, rad.
+
+    Returns:
+        An inertia, for `Builder.link`.
+
+    Examples:
+        >>> rod = appell.inertia.cylinder(3.0, radius=0.0, length=2.0)
+        >>> rod.mass
+        3.0
+    """
     r, h = _lengths("cylinder", "radius, length", [radius, length])
     across = (3 * r * r + h * h) / 12
     return _placed("cylinder", mass, (across, across, r * r / 2), com, rpy)
@@ -59,7 +129,22 @@ def cylinder(
 def capsule(
     mass: float, radius: float, length: float, com: Three = _HERE, rpy: Three = _HERE
 ) -> Inertia:
-    """A cylinder along z with half a ball at either end; ``length`` is the cylinder's."""
+    """The inertia of a cylinder along z with half a ball at either end.
+
+    Args:
+        mass: kg.
+        radius: m.
+        length: Of the cylinder, m.
+        com: Its centre in the link's frame, m.
+        rpy: How its axes are turned: roll, pitch and yaw, rad.
+
+    Returns:
+        An inertia, for `Builder.link`.
+
+    Examples:
+        >>> appell.inertia.capsule(2.0, radius=0.05, length=0.3).mass
+        2.0
+    """
     r, h = _lengths("capsule", "radius, length", [radius, length])
     # Of volumes pi r^2 h and 4/3 pi r^3; half a ball's centre is 3/8 r beyond the cylinder's end.
     whole = h + 4 / 3 * r
@@ -75,10 +160,22 @@ def capsule(
 def mesh(
     vertices: Any, faces: Any, mass: float | None = None, *, density: float | None = None
 ) -> Inertia:
-    """The body inside a closed surface of triangles, of this mass or ``density``, in kg/m^3.
+    """The inertia of the body inside a closed surface of triangles.
 
-    ``vertices`` (n, 3) are in the link's frame; ``faces`` (m, 3) number them from 0,
-    counter-clockwise as seen from outside.
+    Args:
+        vertices: (n, 3), in the link's frame, m.
+        faces: (m, 3), which number the vertices from 0, counter-clockwise as seen from outside.
+        mass: kg; or ``density`` instead.
+        density: kg/m^3.
+
+    Returns:
+        An inertia, for `Builder.link`.
+
+    Examples:
+        >>> corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+        >>> faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+        >>> round(appell.inertia.mesh(corners, faces, density=600).mass, 9)
+        100.0
     """
     points, triangles = _surface(vertices, faces)
     if (mass is None) == (density is None):
@@ -104,8 +201,20 @@ def mesh(
 
 
 def equal_box(inertia: Inertia) -> tuple[Any, Any]:
-    """The edges (3,) of the box that has this mass and inertia, and the rotation (3, 3) to its axes
-    from those of the link. A moment that no body can have counts as a flat box's."""
+    """The box that has an inertia's mass and moments. A moment that no body can have counts as a
+    flat box's.
+
+    Args:
+        inertia: Of a link.
+
+    Returns:
+        The edges (3,), m, and the rotation (3, 3) to the box's axes from those of the link.
+
+    Examples:
+        >>> edges, rotation = appell.inertia.equal_box(appell.inertia.box(2.0, (0.1, 0.2, 0.3)))
+        >>> print(np.round(np.sort(edges), 6))
+        [0.1 0.2 0.3]
+    """
     xx, xy, yy, xz, yz, zz = (float(x) for x in inertia.central)
     moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if np.linalg.det(axes) < 0:

@@ -52,6 +52,7 @@ def document() -> Document:
         source="E. Abedloo, A. Molaei, H. D. Taghirad, 2014",
         tables=[errors_table(), projected_table(), formulations_table(), coriolis_table()],
         pictures=PICTURES,
+        models=[wrist().model],
     )
 
 

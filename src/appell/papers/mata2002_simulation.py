@@ -89,6 +89,17 @@ def coarse(planned: StraightLine) -> Torques:
     return make_interp_spline(planned.path.t[every], torques(planned)[every], k=1)
 
 
+@cache
+def _driving() -> Torques:
+    return smooth(plan())
+
+
+def driving(t: float, q: Array, v: Array) -> Array:
+    """The torques (6,) of the planned line at a time, N m, wherever the arm is: nothing corrects
+    it. For ``task.torque`` of a scenario."""
+    return _driving()(min(t, DURATION))
+
+
 COARSE = "torques every 0.1 s"
 INTERPOLATIONS = {"torques every 1 ms": smooth, COARSE: coarse}
 

@@ -81,6 +81,7 @@ def document() -> Document:
             *shafei2018_counts.PICTURES,
             Picture("The flight", "Five impacts within 1.5 s; ten times slower.", _film),
         ],
+        models=[tree().model],
     )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ def document() -> Document:
             *valera2003_control.PICTURES,
             *valera2003_identification.PICTURES,
         ],
+        models=[x.model for x in valera2003_control.robots()],
     )
 
 

@@ -2,7 +2,7 @@
 like the paper's, with its encoders, potentiometers and outputs of +-10 V.
 
 The machine is simulated in lock step, without time. It has the friction of
-:mod:`appell.papers.valera2003_control` and carries its load, which the controller does not know.
+`appell.papers.valera2003_control` and carries its load, which the controller does not know.
 The law runs by the paper's own equations, ours beside them.
 """
 

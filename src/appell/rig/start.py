@@ -43,21 +43,44 @@ def run(
     switches: Sequence[Any] = (),
     seed: int = 0,
 ) -> Report:
-    """Home the arm, bring it to where the trajectory begins, follow it, and stop.
+    """The report of a run: home the arm, bring it to where the trajectory begins, follow it, and
+    stop.
 
-    Without ``hardware`` the machine is simulated: in lock step, which is exact and takes no more
-    time than it must, or in real time in a process of its own, over shared memory ("shm") or "udp".
-    ``robot`` is the simulated arm, if it is another than the law believes; it wakes up at ``q0``,
-    or where the trajectory begins.
+    Without ``hardware`` the machine is simulated.
 
-    ``hardware`` is called for a driver of one's own machine, in the process of the control loop;
-    with ``channel="lockstep"`` in this process, at the pace of the readings.
+    Args:
+        law: What controls the arm.
+        trajectory: What is followed: a `Trajectory`, or a mission of one's own.
+        channel: "lockstep", which is exact and takes no more time than it must; or in real time in
+            a process of its own, over shared memory ("shm") or "udp".
+        hardware: Is called for a driver of one's own machine, in the process of the control loop;
+            with ``channel="lockstep"`` in this process, at the pace of the readings.
+        machine: What the arm is built of; `machine_for` the law's robot without it.
+        robot: The simulated arm, if it is another than the law believes.
+        q0: Where it wakes up; where the trajectory begins without it.
+        log: The file to write, which must not be there; without it the log is in the report only.
+        faults: Of the simulated machine.
+        limits: When the checks strike.
+        repeat: How often the trajectory is followed.
+        rest: How long its end is held, s.
+        tool: The bits of its outputs while the arm is enabled.
+        switches: Outputs that go on or off on the way, each a time in s after the trajectory's
+            start, a name of ``machine.outputs`` and whether it goes on: ``[(0.5, "tool1", True)]``.
+        seed: Of the sensors' noise.
 
-    ``log`` is the file to write, which must not be there; without it the log is in the report only.
-    The trajectory is followed ``repeat`` times, and its end held for ``rest`` seconds; ``tool`` are
-    the bits of its outputs while the arm is enabled. ``switches`` are outputs that go on or off on
-    the way, each a time in s after the trajectory's start, a name of ``machine.outputs`` and
-    whether it goes on: ``[(0.5, "tool1", True)]``. ``seed`` is of the sensors' noise.
+    Returns:
+        A `Report`.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> law = appell.control.ComputedTorque(puma, kp=400, kd=40)
+        >>> start, end = np.radians([[0, -45, 60, 0, 30, 0], [5, -40, 65, 5, 35, 5]])
+        >>> move = appell.control.quintic(start, end, 0.5)
+        >>> report = appell.rig.run(law, move, channel="lockstep")
+        >>> report.ok, report.state.name
+        (True, 'STOP')
+        >>> len(report.histogram()) > 0, report.last(0.1)["q"].shape[1]
+        (True, 6)
     """
     ready = setup(
         law, trajectory, channel=channel, hardware=hardware, machine=machine, robot=robot, q0=q0,

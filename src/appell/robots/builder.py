@@ -37,18 +37,30 @@ _AXES = {"x": X, "y": Y, "z": Z}
 
 
 class Builder:
-    """A robot in the making: links, joints between them, and then :meth:`robot`.
+    """A robot in the making: links, joints between them, and then ``robot()``.
 
-    build = appell.Builder("arm")
-    build.link("upper", appell.inertia.cylinder(2.0, radius=0.04, length=0.5, com=(0, 0, 0.25)))
-    build.link("fore", mass=1.0, com=(0, 0, 0.2), inertia=(0.01, 0.01, 0.001))
-    build.joint("shoulder", "revolute", "world", "upper", pose=(0, 0, 1), axis="y", limits=(-2, 2))
-    build.joint("elbow", "revolute", "upper", "fore", pose=(0, 0, 0.5), axis="y", viscous=0.1)
-    robot = build.robot()
+    The link that no joint carries is the root. "world" is a link that need not be added. Units are
+    SI and radians.
 
-    The link that no joint carries is the root: it stands still, moves freely (``base="free"``), or
-    moves in the x, y plane of the world ("planar"). "world" is a link that need not be added. Units
-    are SI and radians; ``gravity`` is in the world's axes.
+    Args:
+        name: The robot's name.
+        base: How the root stands: "fixed", "free" to move, or "planar": free in the world's x, y
+            plane.
+        gravity: The field of gravity in the world's axes, m/s^2.
+
+    Examples:
+        >>> build = appell.Builder("arm")
+        >>> rod = appell.inertia.cylinder(2.0, radius=0.04, length=0.5, com=(0, 0, 0.25))
+        >>> shoulder = dict(pose=(0, 0, 1), axis="y", limits=(-2, 2))
+        >>> _ = build.link("upper", rod)
+        >>> _ = build.link("fore", mass=1.0, com=(0, 0, 0.2), inertia=(0.01, 0.01, 0.001))
+        >>> _ = build.joint("shoulder", "revolute", "world", "upper", **shoulder)
+        >>> _ = build.joint("elbow", "revolute", "upper", "fore", pose=(0, 0, 0.5), axis="y")
+        >>> robot = build.robot(tip="fore")
+        >>> robot.joint_names
+        ('shoulder', 'elbow')
+        >>> print(np.round(robot.gravity([0.5, 0.2]), 3))
+        [-5.967 -1.264]
     """
 
     def __init__(
@@ -72,9 +84,20 @@ class Builder:
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
     ) -> Builder:
-        """Add a link: with an inertia of :mod:`appell.inertia`, or with a mass, its centre and the
-        inertia about it in the link's axes (Ixx, Iyy, Izz, or Ixx, Ixy, Iyy, Ixz, Iyz, Izz, or
-        3 x 3); or without either, a link that weighs nothing."""
+        """Add a link.
+
+        Args:
+            name: Its name.
+            body: An inertia of `appell.inertia`; or ``mass``, ``com`` and ``inertia`` instead. A
+                link with neither weighs nothing.
+            mass: kg.
+            com: Its centre of mass in the link's axes, m.
+            inertia: About the centre of mass, in the link's axes, kg m^2: Ixx, Iyy, Izz, or six
+                numbers Ixx, Ixy, Iyy, Ixz, Iyz, Izz, or 3 x 3.
+
+        Returns:
+            The builder itself.
+        """
         if not isinstance(name, str) or not name:
             raise ModelError(f"'{self.name}': link({quoted(name)}): expected a name.")
         if name in self._links:
@@ -114,23 +137,40 @@ class Builder:
         pitch: float = 0.0,
         mimic: str | tuple[str, float] | tuple[str, float, float] | None = None,
     ) -> Builder:
-        """Add a joint, whose frame stands at ``pose`` in the parent's; the child's frame is where
-        it is while the joint is at zero.
+        """Add a joint; the child's frame is where the joint's is while the joint is at zero.
 
-        ``kind`` is one of revolute, continuous, prismatic, helical (with its ``pitch`` in m/rad),
-        fixed, spherical, free, or a series of single joints: universal (a turn about each of two
-        axes, x and y unless ``axis`` is a pair of others: "NAME 1" and "NAME 2"), cylindrical (a
-        turn and a slide along the axis: "NAME turn", "NAME slide") and planar (two slides in the
-        plane across the axis, and a turn: "NAME x", "NAME y", "NAME turn").
+        A joint in series takes a number for all of its joints or a list, and a list of limits.
 
-        ``axis`` is "x", "y", "z" or "-z", or three numbers in the joint's frame; z without one.
-        ``limits`` are (lower, upper), ``speed`` and ``effort`` the largest that it may have;
-        friction is viscous v + coulomb sign(v), with ``coulomb_backwards``, if given, where v < 0;
-        a spring of a ``stiffness`` pulls to the position ``rest``; ``armature`` is inertia felt at
-        the joint, or ``rotor`` a motor's, before a ``gear``. A joint in series takes a number for
-        all of its joints or a list, and a list of limits. ``mimic`` is another joint, or that with
-        a ratio, or with a ratio and an offset, that it follows.
-        :func:`~appell.model.place.pose_of` lists the ways to write a pose.
+        Args:
+            name: Its name.
+            kind: "revolute", "continuous", "prismatic", "helical", "fixed", "spherical", "free", or
+                a series of single joints: "universal" (a turn about each of two axes, x and y
+                unless ``axis`` is a pair of others: "NAME 1" and "NAME 2"), "cylindrical" (a turn
+                and a slide along the axis: "NAME turn", "NAME slide"), "planar" (two slides in the
+                plane across the axis, and a turn: "NAME x", "NAME y", "NAME turn").
+            parent: The link it stands on.
+            child: The link it carries.
+            pose: Where its frame is in the parent's: see `appell.Frame` for the ways to write a
+                pose.
+            axis: "x", "y", "z" or "-z", or three numbers in the joint's frame; z without one.
+            limits: (lower, upper), rad or m.
+            speed: The largest, rad/s or m/s.
+            effort: The largest torque or force, N m or N.
+            viscous: Friction per velocity, N m s/rad or N s/m.
+            coulomb: Dry friction, N m or N.
+            armature: Inertia felt at the joint, kg m^2 or kg; or ``rotor`` with ``gear``.
+            rotor: A motor's inertia before the gear, kg m^2.
+            gear: Turns of the motor per turn of the joint.
+            coulomb_backwards: Dry friction while the velocity is negative, where it is another, N m
+                or N.
+            stiffness: Of a spring, N m/rad or N/m.
+            rest: The position to which the spring pulls, rad or m.
+            pitch: Of a helical joint, m/rad.
+            mimic: Another joint that it follows, or that with a ratio, or with a ratio and an
+                offset, rad or m.
+
+        Returns:
+            The builder itself.
         """
         what = f"joint '{name}'"
         for word, given in (("its name", name), ("parent", parent), ("child", child)):
@@ -185,10 +225,18 @@ class Builder:
         points: Sequence[str] = (),
         physical: bool | None = True,
     ) -> Robot:
-        """The robot. ``root`` names another link to stand on the base than the one that no joint
-        carries, ``tip`` the link that methods mean where none is named, ``points`` the links whose
-        origins can touch walls. Inertias that no body can have are refused; ``physical=None`` warns
-        of them, ``False`` takes them."""
+        """The robot made of what was added.
+
+        Args:
+            root: Another link to stand on the base than the one that no joint carries.
+            tip: The link that methods mean where none is named.
+            points: Links whose origins can touch walls.
+            physical: Inertias that no body can have are refused; None warns of them, False takes
+                them.
+
+        Returns:
+            A `Robot`.
+        """
         for hinge in self._hinges:
             for link in (hinge.parent, hinge.child):
                 if link not in self._links:

@@ -63,7 +63,7 @@ class ContactTorques(NamedTuple):
 class WithContacts(TouchingDynamics):
     """Methods of a tree that touches its surroundings.
 
-    ``contacts`` are links, ``appell.Frame``s (both points) or :class:`appell.Contact`. They may
+    ``contacts`` are links, ``appell.Frame``s (both points) or `appell.Contact`. They may
     change from call to call: kernels know the links only, and take points on them as numbers.
     """
 
@@ -84,12 +84,33 @@ class WithContacts(TouchingDynamics):
         """Accelerations and contact forces while contacts hold: M a + C v + g = tau + J^T f, and
         contacts do not accelerate.
 
-        What moves stays in motion: ``kd``, in 1/s, slows a contact's velocity, and ``kp``, in
-        1/s^2, pulls it to its foothold: acceleration = -kd velocity - kp (pose - foothold), where
-        a rotation counts as its axis times its angle. Contacts can pull: what may only push, or
-        slide, is for ``appell.simulate``. Contacts may repeat each other, as the four corners of a
-        foot do: accelerations are the same, and forces the smallest that hold. ``damping`` lets
-        contacts give way by so much, in (m/s^2)/N. External ``forces`` as in :meth:`bias`.
+        What moves stays in motion. Contacts can pull: what may only push, or slide, is for
+        ``appell.simulate``. Contacts may repeat each other, as the four corners of a foot do:
+        accelerations are the same, and forces the smallest that hold.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            tau: Forces of the joints, (..., nv), N m or N.
+            contacts: Links or `appell.Frame`s, which hold as points, or `appell.Contact`s.
+            qd: Another name for ``v``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            kp: Pulls a contact to its foothold, 1/s^2: acceleration = -kd velocity - kp (pose -
+                foothold), where a rotation counts as its axis times its angle.
+            kd: Slows a contact's velocity, 1/s.
+            damping: Lets contacts give way, in (m/s^2)/N.
+
+        Returns:
+            A `ContactDynamics`: accelerations (..., nv), rad/s^2 or m/s^2, and the force of each
+            contact, N and N m.
+
+        Examples:
+            >>> legged = appell.load("free_chain", n=1)
+            >>> q, still = legged.neutral(), np.zeros(legged.nv)
+            >>> held = legged.contact_dynamics(q, still, still, contacts=["P0"])
+            >>> np.allclose(legged.acceleration(q, still, held.acceleration, "P0")[:3], 0)
+            True
         """
         given, back = _in_float64(q, one_of("v", v, qd), tau)
         found = self._listed("contact_dynamics", contacts, kp=kp, kd=kd, damping=damping)
@@ -116,8 +137,32 @@ class WithContacts(TouchingDynamics):
         kd: float = 0.0,
         damping: float = 0.0,
     ) -> ContactDerivatives:
-        """Derivatives of :meth:`contact_dynamics` by q, v and tau; footholds and external wrenches
-        stay as they are."""
+        """The derivatives of `contact_dynamics` by q, v and tau; footholds and external wrenches
+        stay as they are.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            tau: Forces of the joints, (..., nv), N m or N.
+            contacts: Links or `appell.Frame`s, which hold as points, or `appell.Contact`s.
+            qd: Another name for ``v``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            kp: Pulls a contact to its foothold, 1/s^2: acceleration = -kd velocity - kp (pose -
+                foothold), where a rotation counts as its axis times its angle.
+            kd: Slows a contact's velocity, 1/s.
+            damping: Lets contacts give way, in (m/s^2)/N.
+
+        Returns:
+            A `ContactDerivatives`, in units of accelerations and forces per unit of q, v and tau.
+
+        Examples:
+            >>> legged = appell.load("free_chain", n=1)
+            >>> q, still = legged.neutral(), np.zeros(legged.nv)
+            >>> by = legged.contact_dynamics_derivatives(q, still, still, contacts=["P0"])
+            >>> by.da_dq.shape, by.df_dtau[0].shape
+            ((6, 6), (3, 6))
+        """
         (q, v, tau), back = _in_float64(q, one_of("v", v, qd), tau)
         method = "contact_dynamics_derivatives"
         found = self._listed(method, contacts, kp=kp, kd=kd, damping=damping)
@@ -153,9 +198,29 @@ class WithContacts(TouchingDynamics):
         qd: Numbers | None = None,
         damping: float = 0.0,
     ) -> ContactImpulse:
-        """Speeds after an impact of contacts, and their impulses p: M (v+ - v) = J^T p and
-        J v+ = -restitution J v, in every direction that a contact holds. Contacts that repeat each
-        other share the smallest impulses; ``damping`` as in :meth:`contact_dynamics`."""
+        """Speeds after an impact of contacts, and their impulses p: M (v+ - v) = J^T p and J v+ =
+        -restitution J v, in every direction that a contact holds. Contacts that repeat each other
+        share the smallest impulses.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            contacts: Links or `appell.Frame`s, which hold as points, or `appell.Contact`s.
+            restitution: From 0 to 1, no unit.
+            qd: Another name for ``v``.
+            damping: Lets contacts give way, in (m/s^2)/N.
+
+        Returns:
+            A `ContactImpulse`: speeds (..., nv), rad/s or m/s, and the impulse of each contact, N s
+            and N m s.
+
+        Examples:
+            >>> legged = appell.load("free_chain", n=1)
+            >>> q, still = legged.neutral(), np.zeros(legged.nv)
+            >>> after = legged.contact_impulse(q, still + 1, contacts=["P0"])
+            >>> after.velocity.shape, after.impulses[0].shape
+            ((6,), (3,))
+        """
         given, back = _in_float64(q, one_of("v", v, qd))
         if not is_number(restitution) or not 0 <= restitution <= 1:
             raise InputError(f"restitution = {restitution!r}; expected a number from 0 to 1.")
@@ -186,15 +251,36 @@ class WithContacts(TouchingDynamics):
         axes: str = "base",
     ) -> ContactTorques:
         """Joint forces and contact forces that give accelerations a, where some joints have no
-        motor: M a + C v + g = tau + J^T f with tau = 0 at the joints that ``passive`` names;
-        without it, at a free or planar base and at free joints. (A joint with several speeds may be
-        named as a whole.)
+        motor: M a + C v + g = tau + J^T f with tau = 0 at these.
 
         Of all such forces f the smallest are taken. With ``mu``, or where a contact has its own,
-        forces of points stay within cones of friction: the part across the contact's normal is at
-        most mu times the part along it. (A foot that holds by its area is four points, at its
-        corners.) Where no forces do it, those that miss least are given, and ``residual`` is what
-        the passive joints lack: check it.
+        forces of points stay within cones of friction. (A foot that holds by its area is four
+        points, at its corners.) Where no forces do it, those that miss least are given, and
+        ``residual`` is what the passive joints lack: check it.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+            contacts: Links or `appell.Frame`s, which hold as points, or `appell.Contact`s.
+            mu: A contact's force across its normal over that along it, at most, no unit.
+            passive: The joints without a motor; without it, a free or planar base and free joints.
+                (A joint with several speeds may be named as a whole.)
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+
+        Returns:
+            A `ContactTorques`: forces (..., nv), N m or N, that of each contact, N and N m, and
+            what is missing at the passive joints.
+
+        Examples:
+            >>> legged = appell.load("free_chain", n=1)
+            >>> q, still = legged.neutral(), np.zeros(legged.nv)
+            >>> held = legged.contact_inverse_dynamics(q, still, still, contacts=["P0"])
+            >>> held.forces[0].shape, held.residual.shape
+            ((3,), (6,))
         """
         given, back = _in_float64(q, one_of("v", v, qd), one_of("a", a, qdd))
         found = self._listed("contact_inverse_dynamics", contacts)

@@ -1,6 +1,6 @@
 """Forces by which contacts hold.
 
-With U = K^T J^T (see :mod:`appell.equations.motion.contact_motion`) forces f change x to x + U f.
+With U = K^T J^T (see `appell.equations.motion.contact_motion`) forces f change x to x + U f.
 All functions take batches: leading axes broadcast.
 """
 

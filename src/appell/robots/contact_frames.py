@@ -28,14 +28,27 @@ ROWS = {"point": 3, "fixed": 6}  # how many forces a contact has
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """Where a robot touches its surroundings: a frame of it, by a link's name or appell.Frame.
+    """Where a robot touches its surroundings, for `Robot.contact_dynamics` and its like.
 
     A "point" holds the frame's origin by a force (3 numbers); "fixed" holds its axes as well, by a
     force and a moment about the origin (6). Forces act on the robot and are in the base's axes.
 
-    ``foothold`` is where the contact belongs, a position (..., 3), or of a fixed one a pose
-    (..., 4, 4): gains ``kp`` pull it there. ``mu`` is its coefficient of friction, and ``normal``
-    points away from the surroundings, in the base's axes: both matter to cones of friction only.
+    Args:
+        frame: A link's name, or an `appell.Frame`.
+        kind: "point" or "fixed".
+        foothold: Where the contact belongs: a position (..., 3) in m, or where it is fixed a pose
+            (..., 4, 4). Gains ``kp`` pull it there.
+        mu: Its coefficient of friction.
+        normal: The direction away from the surroundings, in the base's axes; it and ``mu`` matter
+            to cones of friction only.
+
+    Examples:
+        >>> chain = appell.load("planar_chain")
+        >>> held = [appell.Contact(chain.link_names[-1])]
+        >>> q = np.array([0.3, 0.6, -0.4])
+        >>> motion = chain.contact_dynamics(q, np.zeros(3), np.zeros(3), contacts=held)
+        >>> motion.acceleration.shape
+        (3,)
     """
 
     frame: str | Place

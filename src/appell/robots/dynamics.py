@@ -61,7 +61,19 @@ class Dynamics(FramesAndMomentum, ABC):
         return self.joint_names
 
     def with_gravity(self, gravity: Sequence[float]) -> Self:
-        """The same robot in another field of gravity, m/s^2 in the base's axes."""
+        """The same robot in another field of gravity.
+
+        Args:
+            gravity: In the base's axes, (3,), m/s^2.
+
+        Returns:
+            A robot of the same kind.
+
+        Examples:
+            >>> moon = appell.load("puma560").with_gravity((0, 0, -1.62))
+            >>> moon.gravity(np.zeros(6))[1:3].round(3).tolist()
+            [-11.344, 0.084]
+        """
         return self._with_model(replace(self.model, gravity=gravity_field(self.name, gravity)))
 
     # Dynamics
@@ -78,8 +90,26 @@ class Dynamics(FramesAndMomentum, ABC):
         axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Forces tau of the actuators, (..., nv), that give accelerations a, with external
-        ``forces``: see :meth:`bias`."""
+        """The forces tau of the actuators that give accelerations a, with external forces.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            tau, (..., actuators), N m or N.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.inverse_dynamics([0, 0], [0, 0], [1, 0]).round(3).tolist()
+            [22.287, 5.738]
+        """
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._forced("inverse_dynamics", arguments, out, forces, axes)
 
@@ -94,18 +124,61 @@ class Dynamics(FramesAndMomentum, ABC):
         axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Accelerations a, (..., nv), that forces tau of the actuators give, with external
-        ``forces``: see :meth:`bias`."""
+        """The accelerations a that forces tau of the actuators give, with external forces.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            tau: Forces of the actuators, (..., actuators), N m or N.
+            qd: Another name for ``v``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            a, (..., nv), rad/s^2 or m/s^2.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.forward_dynamics([0, 0], [0, 0], [0, 0]).round(3).tolist()
+            [-12.613, 16.817]
+        """
         arguments = (q, one_of("v", v, qd), tau)
         return self._forced("forward_dynamics", arguments, out, forces, axes)
 
     def mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
-        """The inertia matrix M of the speeds, (..., nv, nv), rotors included: the Hessian of the
-        Gibbs function by the accelerations."""
+        """The inertia matrix M of the speeds, rotors included: the Hessian of the Gibbs function by
+        the accelerations.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            out: An array that takes the result.
+
+        Returns:
+            M, (..., nv, nv), kg m^2, or kg m and kg where joints slide.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.mass_matrix([0, 0]).round(3).tolist()
+            [[2.667, 0.833], [0.833, 0.333]]
+        """
         return self._evaluate("mass_matrix", (q,), out)
 
     def inverse_mass_matrix(self, q: Numbers, *, out: Any = None) -> Array:
-        """M^-1, (..., nv, nv)."""
+        """The inverse of the inertia matrix of the speeds.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            out: An array that takes the result.
+
+        Returns:
+            M^-1, (..., nv, nv), in the inverse units of M.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> np.allclose(arm.inverse_mass_matrix([0, 1]) @ arm.mass_matrix([0, 1]), np.eye(2))
+            True
+        """
         return self._evaluate("inverse_mass_matrix", (q,), out)
 
     def coriolis_matrix(
@@ -117,14 +190,42 @@ class Dynamics(FramesAndMomentum, ABC):
         formulation: str | None = None,
         out: Any = None,
     ) -> Array:
-        """C, (..., nv, nv), by Christoffel's symbols: dM/dt - 2C is skew-symmetric. Other
-        ``formulation``s give other matrices with the same C v: "body", of which this holds too, and
-        "momentum", of which it does not: see :mod:`appell.equations.coriolis_factors`."""
+        """The Coriolis matrix C, by Christoffel's symbols: dM/dt - 2C is skew-symmetric.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            qd: Another name for ``v``.
+            formulation: Another matrix with the same C v: "body", of which this holds too, or
+                "momentum", of which it does not: see `appell.equations.coriolis_factors`.
+            out: An array that takes the result.
+
+        Returns:
+            C, (..., nv, nv), N m s/rad, or N s and N s/m where joints slide.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> (arm.coriolis_matrix([0, 1], [1, 1]) @ [1, 1]).round(3).tolist()
+            [-1.262, 0.421]
+        """
         options = () if formulation is None else (None, "base", None, (), formulation)
         return self._evaluate("coriolis_matrix", (q, one_of("v", v, qd)), out, options)
 
     def gravity(self, q: Numbers, *, out: Any = None) -> Array:
-        """g, (..., nv): what holds the robot still, against gravity and springs in the joints."""
+        """The forces g that hold the robot still, against gravity and springs in the joints.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            out: An array that takes the result.
+
+        Returns:
+            g, (..., nv), N m or N.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.gravity([0, 0]).round(3).tolist()
+            [19.62, 4.905]
+        """
         return self._evaluate("gravity", (q,), out)
 
     def bias(
@@ -137,11 +238,28 @@ class Dynamics(FramesAndMomentum, ABC):
         axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """C v + g, (..., nv), less the work of external ``forces``.
+        """The forces C v + g that the motion and gravity take, less those of external forces.
 
-        These map frames to wrenches (..., 6): a force and a moment that the surroundings exert at
-        the frame's origin, in the base's axes, or with ``axes="local"`` in the frame's own. On
-        the speeds a wrench w is the force J^T w: M a + C v + g = tau + J^T w.
+        A wrench (..., 6) is a force and a moment that the surroundings exert at the origin of a
+        frame. On the speeds a wrench w is the force J^T w: M a + C v + g = tau + J^T w.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            qd: Another name for ``v``.
+            forces: External wrenches by the names of frames, (..., 6), N and N m.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            C v + g - J^T w, (..., nv), N m or N.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.bias([0, 0], [1, 0]).round(3).tolist()
+            [19.62, 4.905]
+            >>> arm.bias([0, 0], [1, 0], forces={"link2": (0, 10, 0, 0, 0, 0)}).round(3).tolist()
+            [9.62, 4.905]
         """
         return self._forced("bias", (q, one_of("v", v, qd)), out, forces, axes)
 
@@ -157,20 +275,71 @@ class Dynamics(FramesAndMomentum, ABC):
         rotors: bool = False,
         out: Any = None,
     ) -> Array:
-        """Y, (..., nv, p), with tau = Y @ robot.parameters; columns for ``friction`` and
-        ``rotors`` as in ``parameters_of``. Springs of joints are no parameters: where there are
-        any, tau = Y @ robot.parameters + robot.springs(q)."""
+        """The matrix Y with tau = Y @ robot.parameters.
+
+        Springs of joints are no parameters: where there are any, tau = Y @ robot.parameters +
+        robot.springs(q).
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            friction: Whether it has columns for friction, as ``parameters_of`` has entries.
+            rotors: Whether it has columns for rotors.
+            out: An array that takes the result.
+
+        Returns:
+            Y, (..., nv, p), N m or N per unit of the parameter.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> Y = arm.regressor([0, 1], [1, 0], [0, 0])
+            >>> Y.shape
+            (2, 20)
+            >>> np.allclose(Y @ arm.parameters, arm.inverse_dynamics([0, 1], [1, 0], [0, 0]))
+            True
+        """
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._evaluate(self._regressor(friction, rotors), arguments, out)
 
     def kinetic_energy(
         self, q: Numbers, v: Numbers | None = None, *, qd: Numbers | None = None, out: Any = None
     ) -> Array:
-        """T, (...), in J."""
+        """The kinetic energy T.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            qd: Another name for ``v``.
+            out: An array that takes the result.
+
+        Returns:
+            T, (...), J.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> float(arm.kinetic_energy([0, 0], [1, 0]).round(3))
+            1.333
+        """
         return self._evaluate("kinetic_energy", (q, one_of("v", v, qd)), out)
 
     def potential_energy(self, q: Numbers, *, out: Any = None) -> Array:
-        """U, (...), in J, zero with all mass at the base's origin and all springs at rest."""
+        """The potential energy U: zero with all mass at the base's origin and all springs at rest.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            out: An array that takes the result.
+
+        Returns:
+            U, (...), J.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> float(arm.potential_energy([np.pi / 2, 0]).round(3))
+            19.62
+        """
         return self._evaluate("potential_energy", (q,), out)
 
     def gibbs_function(
@@ -183,8 +352,25 @@ class Dynamics(FramesAndMomentum, ABC):
         qdd: Numbers | None = None,
         out: Any = None,
     ) -> Array:
-        """G, (...): half the mass times the acceleration squared (relative to free fall), so that
-        dG/da = M a + C v + g."""
+        """The Gibbs function G, half the mass times the square of the acceleration relative to free
+        fall: dG/da = M a + C v + g.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            out: An array that takes the result.
+
+        Returns:
+            G, (...), kg m^2/s^4.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> float(arm.gibbs_function([0, 0], [0, 0], [1, 0]).round(3))
+            117.189
+        """
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._evaluate("gibbs_function", arguments, out)
 
@@ -200,8 +386,29 @@ class Dynamics(FramesAndMomentum, ABC):
         axes: str = "base",
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
-        """d tau / dq, d tau / dv and d tau / da, each (..., nv, nv), with external ``forces``
-        (see :meth:`bias`) whose wrenches stay as they are."""
+        """The derivatives of `inverse_dynamics`; external wrenches stay as they are. A derivative
+        by q is one by a small displacement, measured as speeds are.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            d tau / dq, d tau / dv and d tau / da, each (..., nv, nv), in units of tau per unit of
+            q, v and a.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> by_q, by_v, by_a = arm.inverse_dynamics_derivatives([0, 1], [1, 0], [0, 0])
+            >>> np.allclose(by_a, arm.mass_matrix([0, 1]))
+            True
+        """
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._forced("inverse_dynamics_derivatives", arguments, out, forces, axes)
 
@@ -216,22 +423,67 @@ class Dynamics(FramesAndMomentum, ABC):
         axes: str = "base",
         out: Any = None,
     ) -> tuple[Array, Array, Array]:
-        """da/dq, da/dv and da/dtau (M^-1 of a tree), each (..., nv, nv), with external ``forces``
-        (see :meth:`bias`) whose wrenches stay as they are."""
+        """The derivatives of `forward_dynamics`; external wrenches stay as they are. A derivative
+        by q is one by a small displacement, measured as speeds are.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            tau: Forces of the actuators, (..., actuators), N m or N.
+            qd: Another name for ``v``.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            da/dq, da/dv and da/dtau (M^-1 of a tree), each (..., nv, nv), in units of a per unit of
+            q, v and tau.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> by_q, by_v, by_tau = arm.forward_dynamics_derivatives([0, 1], [1, 0], [0, 0])
+            >>> np.allclose(by_tau, arm.inverse_mass_matrix([0, 1]))
+            True
+        """
         arguments = (q, one_of("v", v, qd), *([tau] if self.system.size("d") else []))
         return self._forced("forward_dynamics_derivatives", arguments, out, forces, axes)
 
     # Itself
 
     def view(self, q: Numbers | None = None, **options: Any) -> Any:
-        """A viewer of the robot in the browser, at coordinates q (neutral without), where sliders
-        move it: see :func:`appell.view` for the options, such as ``html="robot.html"``."""
+        """Show the robot in the browser, where sliders move it.
+
+        Args:
+            q: Where it is shown, (nq,), rad or m; the neutral configuration without it.
+            **options: Those of `appell.view`, such as ``html="robot.html"``.
+
+        Returns:
+            A viewer, or the path of the page that was written: see `appell.view`.
+
+        Examples:
+            >>> page = appell.load("planar_chain").view([0.5, 0, 0], html=tmp / "robot.html")
+            >>> page.name
+            'robot.html'
+        """
         from appell import view
 
         return view(self, q, **options)
 
     def selfcheck(self, states: int = 100, seed: int = 0) -> list[Check]:
-        """Check compiled kernels against the equations on floats and against laws of physics."""
+        """Check compiled kernels against the equations on floats and against laws of physics.
+
+        Args:
+            states: How many states drawn at random.
+            seed: Of these states.
+
+        Returns:
+            What was checked, each with its error and bound, no unit, and whether it passed.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> all(check.passed for check in arm.selfcheck(states=5))
+            True
+        """
         from appell.robots.selfcheck import selfcheck
 
         return selfcheck(self, states, seed)
@@ -244,21 +496,77 @@ class Dynamics(FramesAndMomentum, ABC):
     # What its self-check asks for; robots that are no trees answer otherwise
 
     def states_to_check(self, count: int, draw: np.random.Generator) -> tuple[Array, Array, Array]:
-        """States q, v and a at which laws are checked."""
+        """States at which `selfcheck` tests laws.
+
+        Args:
+            count: How many.
+            draw: A generator of NumPy's.
+
+        Returns:
+            q, v and a, (count, ...), rad or m, and per s and s^2.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> q, v, a = arm.states_to_check(3, np.random.default_rng(0))
+            >>> q.shape
+            (3, 2)
+        """
         q = configuration.random(self.model, draw, (count,), limited=False)
         v, a = draw.uniform(-np.pi, np.pi, (2, count, self.nv))
         return q, v, a
 
     def displaced(self, q: Array, d: Array) -> Array:
-        """Coordinates (..., nq) after a small displacement d (..., nv)."""
+        """Coordinates after a small displacement, as `selfcheck` needs them.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            d: The displacement, (..., nv), rad or m.
+
+        Returns:
+            Coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.displaced(np.zeros(2), np.array([0.1, 0])).tolist()
+            [0.1, 0.0]
+        """
         return configuration.integrate(self.model, q, d)
 
     def driven(self, q: Array, tau: Array) -> Array:
-        """The forces on the speeds (..., nv) that the actuators' forces tau give."""
+        """The forces on the speeds that forces of the actuators give.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            tau: Forces of the actuators, (..., actuators), N m or N.
+
+        Returns:
+            The forces, (..., nv), N m or N.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.driven(np.zeros(2), np.array([1.0, 2.0])).tolist()
+            [1.0, 2.0]
+        """
         return tau
 
     def own_laws(self, q: Array, v: Array, tau: Array, a: Array) -> list[Check]:
-        """Laws of this kind of robot only, at states where forces tau give accelerations a."""
+        """Checks of laws that only this kind of robot has, at states where forces tau give
+        accelerations a.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            tau: Forces of the joints, (..., nv), N m or N.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+
+        Returns:
+            What was checked, as of `selfcheck`.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.own_laws(*np.zeros((4, 2)))
+            []
+        """
         return []
 
     def _regressor(self, friction: bool, rotors: bool) -> str:
@@ -291,7 +599,7 @@ class Dynamics(FramesAndMomentum, ABC):
         arguments = (*arguments, *forces.values())
         options = (None, axes, None, tuple(forces)) if forces else ()
         result = self._evaluate(quantity, arguments, out, options)
-        if known and (single := self._singles.get((quantity, options))):
+        if known and (single := self._singles.get((quantity, options, False))):
             self._singles[known] = single
         return result
 

@@ -9,6 +9,8 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
+from appell import given
+from appell.compile.gpu.device_arrays import dtype_of, on_gpu
 from appell.errors import InputError
 from appell.model.configuration import Configurations
 from appell.model.model import FrameName
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from appell.compile.count import Operations
     from appell.compile.kernel import Kernel
 
+TARGETS = ("cpu", "cuda")
 _OPTIONS = ("frame", "axes", "relative_to", "forces", "formulation")
 
 
@@ -41,6 +44,7 @@ class Kernels(Configurations):
 
     @property
     def name(self) -> str:
+        """The robot's name."""
         return self.system.name
 
     @property
@@ -70,15 +74,34 @@ class Kernels(Configurations):
         relative_to: FrameName | None = None,
         forces: Sequence[FrameName] = (),
     ) -> Kernel:
-        """A quantity's compiled equation, which refuses nothing.
+        """A quantity's compiled equation, which refuses no numbers.
 
-        ``formulation`` chooses among its equations; ``parameters`` makes groups of the robot's
-        numbers inputs ("mass", "com", "inertia", "geometry", "gravity", or True for all), whose
-        own values are ``kernel.defaults``; ``wrt`` differentiates by inputs. Inertial parameters
-        are regrouped to the fewest that give the same dynamics; ``regroup=False`` takes them as
-        they are given, as do kernels with parameters. ``axes`` and ``relative_to`` are those of
-        frames' motion; ``forces`` names frames whose wrenches, "wrench_" and the frame's name, are
-        inputs after the state.
+        Args:
+            quantity: What to compute, such as "inverse_dynamics" or "mass_matrix".
+            formulation: Which of its equations; the fastest for this robot without it.
+            dtype: "float64" or "float32".
+            target: "cpu", or "cuda" for an NVIDIA GPU, with arrays of CuPy, PyTorch, JAX and
+                others.
+            frame: A link's name, or an `appell.Frame`; the tip without it.
+            parameters: Groups of the robot's numbers that are inputs, in SI units: "mass", "com",
+                "inertia", "geometry", "gravity", or True for all. Their own values are
+                ``kernel.defaults``.
+            wrt: Inputs to differentiate by.
+            regroup: Whether inertial parameters are regrouped to the fewest that give the same
+                dynamics; False takes them as they are given, as do kernels with parameters.
+            axes: Of the motion of frames, as for `jacobian`.
+            relative_to: A frame to take for the base.
+            forces: Frames whose wrenches, "wrench_" and the frame's name, are inputs after the
+                state.
+
+        Returns:
+            A `Kernel`: called with arrays, it gives arrays.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> kernel = arm.kernel("mass_matrix", parameters="mass")
+            >>> kernel([0, 0], mass=[1, 2]).round(3).tolist()
+            [[4.917, 1.583], [1.583, 0.583]]
         """
         request = (
             quantity, formulation, dtype, target, frame, _kept(parameters), _kept(wrt), regroup,
@@ -98,18 +121,17 @@ class Kernels(Configurations):
         relative_to: FrameName | None, forces: Any,
     ) -> Kernel:  # fmt: skip
         """The kernel for a request, found by its recipe or compiled."""
-        if target != "cpu":
-            raise InputError(f"target={target!r}: kernels are made for 'cpu'.")
-        kind = float_kind(dtype)
+        target, kind = given.one_of("target", target, TARGETS), float_kind(dtype)
         by = (wrt,) if isinstance(wrt, str) else names("wrt", wrt)
         on = (forces,) if isinstance(forces, str) else tuple(forces)
         recipe = recipe_for(
             self.system, quantity, formulation, frame, groups(parameters), by, regroup, axes,
             relative_to, on,
         )  # fmt: skip
-        kernel = self._kernels.get((recipe, kind))
+        kernel = self._kernels.get((recipe, kind, target))
         if kernel is None:  # two threads may make it twice, from the same code
-            kernel = self._kernels[recipe, kind] = compiled(self.system, recipe, kind)
+            kernel = compiled(self.system, recipe, kind, target)
+            self._kernels[recipe, kind, target] = kernel
         return kernel
 
     def equation(
@@ -122,13 +144,31 @@ class Kernels(Configurations):
         relative_to: FrameName | None = None,
         forces: Sequence[FrameName] = (),
     ) -> Callable[..., Any]:
-        """A quantity's equation as it is written, uncompiled, for scalars of any kind.
+        """A quantity's equation as it is written, uncompiled, for scalars of any kind: floats,
+        arrays (a batch), SymPy's symbols, CasADi's SX or MX, JAX arrays.
 
-        The function takes a sequence of scalars for each input of the quantity, in the robot's
-        coordinates: floats, arrays (a batch), SymPy's symbols, CasADi's SX or MX, JAX arrays. It
-        gives a number, a list, or a list of lists. (The functions of ``appell.equations``
+        The scalars are in the robot's coordinates. (The functions of ``appell.equations``
         themselves take the positions of the bodies' joints, which are others where frames are
         turned, joints mimic others or stand in another order, or the base is free.)
+
+        Args:
+            quantity: What to compute, such as "inverse_dynamics" or "mass_matrix".
+            formulation: Which of its equations; the fastest for this robot without it.
+            frame: A link's name, or an `appell.Frame`; the tip without it.
+            axes: Of the motion of frames, as for `jacobian`.
+            relative_to: A frame to take for the base.
+            forces: Frames whose wrenches are inputs after the state.
+
+        Returns:
+            A function that takes a sequence of scalars for each input, in SI units, and gives a
+            number, a list, or a list of lists.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> import sympy
+            >>> q1, q2 = sympy.symbols("q1 q2")
+            >>> sorted(map(str, arm.equation("gravity")([q1, q2])[1].free_symbols))
+            ['q1', 'q2']
         """
         recipe = recipe_for(
             self.system, quantity, formulation, frame, regroup=False, axes=axes,
@@ -158,7 +198,19 @@ class Kernels(Configurations):
         return of_scalars
 
     def default_formulation(self, quantity: str) -> str:
-        """The equation that computes a quantity fastest for this robot."""
+        """The equation that computes a quantity fastest for this robot.
+
+        Args:
+            quantity: What to compute, such as "inverse_dynamics" or "mass_matrix".
+
+        Returns:
+            Its name.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> arm.default_formulation("mass_matrix")
+            'gibbs_lean'
+        """
         return formulation_of(self.system, quantity, None)
 
     def operations(
@@ -169,8 +221,23 @@ class Kernels(Configurations):
         frame: FrameName | None = None,
         regroup: bool = True,
     ) -> Operations:
-        """How many multiplications, additions, ... one evaluation takes; ``regroup=False`` counts
-        with the inertial parameters as they are given."""
+        """How many multiplications, additions and other operations one evaluation takes.
+
+        Args:
+            quantity: What to compute, such as "inverse_dynamics" or "mass_matrix".
+            formulation: Which of its equations; the fastest for this robot without it.
+            frame: A link's name, or an `appell.Frame`; the tip without it.
+            regroup: Whether inertial parameters are regrouped first; False counts with them as they
+                are given.
+
+        Returns:
+            How many of each, no unit.
+
+        Examples:
+            >>> puma = appell.load("puma560")
+            >>> print(puma.operations("inverse_dynamics"))
+            156 multiplications, 121 additions, 10 sines and cosines
+        """
         from appell.compile.count import count
 
         recipe = recipe_for(self.system, quantity, formulation, frame, regroup=regroup)
@@ -181,34 +248,37 @@ class Kernels(Configurations):
     ) -> Any:
         """What the kernel of a quantity gives; ``options`` are some of kernel()'s, in the order of
         _OPTIONS."""
-        if out is not None:
-            return self._general(quantity, arguments, out, options)
-        key = (quantity, options) if options else quantity
+        into = out is not None
+        key = (quantity, options, into) if options or into else quantity
         try:
             single = self._singles.get(key)
         except TypeError:  # a frame that is no name: the kernel refuses it
-            return self._general(quantity, arguments, None, options)
+            return self._general(quantity, arguments, out, options)
         if single is None:
-            single = self._singles[key] = self._single(quantity, options)
-        return single(*arguments)
+            single = self._singles[key] = self._single(quantity, options, into)
+        return single(*arguments, out) if into else single(*arguments)
 
     def _general(
         self, quantity: str, arguments: tuple[Any, ...], out: Any, options: tuple[Any, ...]
     ) -> Any:
         """For batches and for both dtypes."""
         chosen = dict(zip(_OPTIONS, options, strict=False))
-        return self.kernel(quantity, dtype=kind_of(arguments), **chosen)(*arguments, out=out)
+        target = "cuda" if any(map(on_gpu, arguments)) else "cpu"
+        kernel = self.kernel(quantity, dtype=kind_of(arguments), target=target, **chosen)
+        return kernel(*arguments, out=out)
 
-    def _single(self, quantity: str, options: tuple[Any, ...]) -> Callable[..., Any]:
-        """The fastest way for one state of float64; all else goes the general way."""
+    def _single(self, quantity: str, options: tuple[Any, ...], into: bool) -> Callable[..., Any]:
+        """The fastest way for one state, or few, of float64; all else goes the general way."""
         myself = ref(self)  # the function must not keep the robot alive that holds it
 
         def general(*arguments: Any) -> Any:
             robot = myself()
             assert robot is not None
-            return robot._general(quantity, arguments, None, options)
+            *states, out = arguments if into else (*arguments, None)
+            return robot._general(quantity, tuple(states), out, options)
 
-        return self.kernel(quantity, **dict(zip(_OPTIONS, options, strict=False))).single(general)
+        chosen = dict(zip(_OPTIONS, options, strict=False))
+        return self.kernel(quantity, **chosen).single(general, into)
 
 
 def _count(x: Any) -> int | str:
@@ -226,7 +296,10 @@ def _kept(names: Any) -> Any:
 
 def kind_of(arguments: tuple[Any, ...]) -> str:
     """The dtype in which they are answered."""
-    single = all(getattr(x, "dtype", None) == np.float32 for x in arguments)
+    single = all(
+        getattr(x, "dtype", None) == np.float32 or (on_gpu(x) and dtype_of(x) == "float32")
+        for x in arguments
+    )
     return "float32" if single else "float64"
 
 

@@ -107,7 +107,7 @@ def _unforced(quantity: str) -> str:
     return quantity.removesuffix("_with_friction")
 
 
-def compiled(system: System, recipe: Recipe, dtype: str) -> Kernel:
+def compiled(system: System, recipe: Recipe, dtype: str, target: str = "cpu") -> Kernel:
     """The kernel, from the cache or made anew."""
     return kernel_of(
         recipe.quantity,
@@ -116,8 +116,9 @@ def compiled(system: System, recipe: Recipe, dtype: str) -> Kernel:
         wrt=recipe.wrt,
         along=_along(system, recipe),
         dtype=dtype,
+        target=target,
         defaults={group: system.values(group) for group in recipe.parameters},
-        origin=(compiled, (system, recipe, dtype)),
+        origin=(compiled, (system, recipe, dtype, target)),
         doc=f"{recipe.quantity} of {system.name} by {recipe.formulation}",
     )
 

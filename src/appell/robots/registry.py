@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from appell.errors import ModelError, nearest
+from appell.errors import ModelError, did_you_mean
 from appell.model.library import ROBOTS, SPHERICAL
 from appell.model.library.example_robots import EXAMPLES, PACKAGE, example_file
 from appell.robots.dynamics import Dynamics
@@ -59,11 +59,28 @@ def load(
 @overload
 def load(robot: str | os.PathLike[str], **options: Any) -> Robot: ...
 def load(robot: str | os.PathLike[str], **options: Any) -> Any:
-    """A robot by its name in the library or in the package example-robot-data, if that is installed
-    (``appell list`` shows both), by the path of its .urdf file, or from the text of one,
-    "<robot ...>". ``options`` go to the library's function or the file's reader; legged and flying
-    robots of the package have a free base unless ``base="fixed"``. ``loops`` names a file beside
-    the .urdf that closes it: see :mod:`appell.robots.closed.side_file`."""
+    """The robot that a name or a file describes.
+
+    Args:
+        robot: A name that ``appell list`` shows (of the library, or of the package
+            example-robot-data where that is installed), the path of a .urdf file, or the text of
+            one, ``"<robot ...>"``.
+        **options: For the library's function, such as ``n=5`` of "planar_chain", or for the reader
+            of the file: ``base`` ("fixed", "free" or "planar"), ``gravity`` in m/s^2, ``root``,
+            ``physical``, ``mimic``, as `Robot.from_urdf` has them, and ``loops``, a file that
+            closes loops. Legged and flying robots of the package have a free base unless
+            ``base="fixed"``.
+
+    Returns:
+        A `Robot`, a `ClosedRobot` where it has loops or wheels, or a `SphericalRobot`.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> puma.nq, puma.joint_names[0]
+        (6, 'joint1')
+        >>> appell.load("planar_chain", n=5).nv
+        5
+    """
     try:
         name = str(Path(os.fsdecode(robot)).expanduser())
     except TypeError:
@@ -97,12 +114,10 @@ def load(robot: str | os.PathLike[str], **options: Any) -> Any:
         return close_by_file(tree, loops)
     if suffix:
         raise ModelError(f"'{name}': robots are read from .urdf files, not '{suffix}'.")
-    names = makers()
-    near = nearest(name.lower(), [*names, *EXAMPLES])
-    hint = f" Did you mean '{near}'?" if near else ""
+    hint = did_you_mean(name.lower(), [*makers(), *EXAMPLES], most=3)
     raise ModelError(
-        f"no robot '{name}' in the library ({', '.join(names)}) nor in the package {PACKAGE} "
-        f"({', '.join(EXAMPLES)}), and it is no path of a .urdf file.{hint}"
+        f"no robot '{name}' in the library or the package {PACKAGE}; expected a name that "
+        f"`appell list` shows, such as puma560 or ur5, or the path of a .urdf file.{hint}"
     )
 
 

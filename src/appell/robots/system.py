@@ -19,7 +19,7 @@ from appell.equations import instant
 from appell.equations.motion.contact_motion import OF_CONTACTS
 from appell.equations.quantities import QUANTITIES, REGRESSORS
 from appell.equations.quantity import Quantity
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 from appell.model.model import FrameName, Model
 from appell.model.parameters import inertial_parameters, values, with_values
 from appell.model.regroup import regrouped
@@ -164,5 +164,6 @@ def formulation_of(system: System, quantity: str, name: str | None) -> str:
     if not isinstance(name, str) or name not in asked.formulations:
         raise InputError(
             f"{quantity} has no formulation {name!r}; it has {', '.join(asked.formulations)}."
+            f"{did_you_mean(name, asked.formulations)}"
         )
     return name

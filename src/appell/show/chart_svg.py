@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
@@ -10,28 +11,32 @@ from typing import Any
 import numpy as np
 
 from appell.charts.chart import Chart, Line, Panel
-from appell.charts.palette import INK
+from appell.charts.palette import INK, PAPER
+from appell.errors import shorten
 from appell.robots.robot import Array
 from appell.show.svg import element, grid, points, text
 
 _WIDTH, _HEIGHT = 720.0, 220.0  # of all columns, and of a panel
+_ROOM = 38.0  # below a panel, for numbers and what x is
+_TICK = 24  # letters of a tick's name
 _SUPER = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def chart_svg(chart: Chart, title: str) -> str:
     """The chart as one <svg> element, its legend below."""
     width = max(_WIDTH, 180.0 * chart.columns) / chart.columns
-    parts = [_panel(panel, width) for panel in chart.panels]
-    svg = grid(parts, (width, _HEIGHT), chart.columns, title)
+    height = _HEIGHT + max((_tick_room(panel) for panel in chart.panels), default=0.0) - _ROOM
+    parts = [_panel(panel, width, height) for panel in chart.panels]
+    svg = grid(parts, (width, height), chart.columns, title)
     named = chart.legend if len(chart.legend) > 1 else []
     if not named:
         return svg
     each = 40 + 7 * max(len(line.name) for line in named)
     across = max(1, int(width * chart.columns // each))
-    high = _HEIGHT * ceil(len(parts) / chart.columns)
+    high = height * ceil(len(parts) / chart.columns)
     entries = [
         element("line", x1=10 + each * (k % across), x2=32 + each * (k % across),
-                y1=(y := high + 14 + 18 * (k // across)), y2=y, **_look(line))
+                y1=(y := high + 14 + 18 * (k // across)), y2=y, **_look(line) | _thick(line))
         + text(line.name, 38 + each * (k % across), y + 4)
         for k, line in enumerate(named)
     ]  # fmt: skip
@@ -44,14 +49,20 @@ def chart_svg(chart: Chart, title: str) -> str:
     )
 
 
+def _thick(line: Line) -> dict[str, Any]:
+    """The legend shows what is filled as a thick line."""
+    return {"stroke_width": 8} if line.drawn in ("steps", "band") else {}
+
+
 def nice_ticks(low: float, high: float, room: int, log: bool = False) -> list[float]:
     """About so many round numbers from low to high; powers of ten on a logarithmic axis."""
     if log:
         first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
-        fine = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
-        fine = [u for u in fine if 0.999 * low <= u <= 1.001 * high]
-        if 2 <= len(fine) <= room + 2:
-            return fine
+        for digits in ((1, 2, 5), (1, 3), (1,)):
+            fine = [m * 10.0**k for k in range(first - 1, last + 2) for m in digits]
+            fine = [u for u in fine if 0.999 * low <= u <= 1.001 * high]
+            if 2 <= len(fine) <= room + 2:
+                return fine
         if last > first:
             step = ceil((last - first + 1) / room)
             return [10.0**k for k in range(first, last + 1, step)]
@@ -85,7 +96,14 @@ def _power(exponent: int) -> str:
     return "10" + str(exponent).translate(_SUPER)
 
 
-def _panel(panel: Panel, width: float) -> str:
+def _tick_room(panel: Panel) -> float:
+    """The height of the ticks' names below a panel, upright, with what x is."""
+    if not panel.ticks:
+        return _ROOM
+    return 30.0 + 5.2 * min(_TICK, max(map(len, panel.ticks)))
+
+
+def _panel(panel: Panel, width: float, height: float) -> str:
     x = np.concatenate([np.zeros(0), *(np.ravel(line.x) for line in panel.lines)])
     x0, x1 = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
     x1 = x1 if x1 > x0 else x0 + 1
@@ -95,13 +113,13 @@ def _panel(panel: Panel, width: float) -> str:
     up = nice_ticks(y0, y1, 5, "y" in panel.log)
     names = tick_labels(up, "y" in panel.log)
     left, right, top = 14 + 7.0 * max(map(len, names), default=1), width - 14, 26.0
-    bottom = _HEIGHT - (66 if panel.ticks else 38)
+    bottom = height - _tick_room(panel)
     X = _scale(x0, x1, left, right, "x" in panel.log)
     Y = _scale(y0, y1, bottom, top, "y" in panel.log)
     faint: dict[str, Any] = {"stroke": INK, "stroke_opacity": 0.13, "fill": "none"}
     parts = [
-        element("text", element("tspan", panel.title, font_weight="bold") + " " * bool(panel.title)
-                + panel.y.replace("<", "&lt;"), x=left, y=16, fill=INK)
+        element("text", element("tspan", escape(panel.title), font_weight="bold") + " "
+                + escape(panel.y), x=left, y=16, fill=INK)
         if panel.title else text(panel.y, left, 16)
     ]  # fmt: skip
     for u, name in zip(Y(np.array(up)), names, strict=True):
@@ -110,14 +128,15 @@ def _panel(panel: Panel, width: float) -> str:
     if panel.ticks:
         for k, name in enumerate(panel.ticks):
             at = f"rotate(-90 {X(np.array(k)):.1f} {bottom + 8})"
-            parts.append(text(name, float(X(np.array(k))), bottom + 11, text_anchor="end",
+            parts.append(text(shorten(name, _TICK), float(X(np.array(k))), bottom + 11,
+                              text_anchor="end",
                               transform=at, font_size=9))  # fmt: skip
     else:
         over = nice_ticks(x0, x1, max(2, int(width // 90)), "x" in panel.log)
         for u, name in zip(X(np.array(over)), tick_labels(over, "x" in panel.log), strict=True):
             parts.append(element("path", d=f"M{u:.1f} {top}V{bottom}", **faint))
             parts.append(text(name, u, bottom + 15, text_anchor="middle"))
-    parts.append(text(panel.x, (left + right) / 2, _HEIGHT - 6, text_anchor="middle"))
+    parts.append(text(panel.x, (left + right) / 2, height - 6, text_anchor="middle"))
     faint["stroke_opacity"] = 0.3
     parts += [
         element("path", d=f"M{X(np.array(m)):.1f} {top}V{bottom}", **faint) for m in panel.marks
@@ -144,25 +163,53 @@ def _scale(
 def _line(line: Line, X: Callable[[Array], Array], Y: Callable[[Array], Array],
           limits: tuple[float, float]) -> str:  # fmt: skip
     x, y, bars = thinned(line, 600)
+    if line.drawn in ("steps", "band"):
+        low, high = (Y(np.clip(end, *limits)) for end in line.ends)
+        return (_columns if line.drawn == "steps" else _band)(line, X(x), low, high)
     at = np.stack([X(x), Y(np.clip(y, *limits))], axis=-1)
     parts = []
     if line.drawn in ("line", "both"):
         parts.append(element("polyline", points=points(at), fill="none", **_look(line)))
     seen = at[np.isfinite(at).all(axis=1)]
-    if line.drawn in ("dots", "both"):
-        parts += [
-            element("circle", cx=f"{u:.1f}", cy=f"{v:.1f}", r=2, fill=line.colour) for u, v in seen
-        ]
+    if line.drawn in ("dots", "both") and len(seen):
+        parts.append(element("path", d="".join(f"M{u:.1f} {v:.1f}h0" for u, v in seen),
+                             stroke=line.colour, stroke_linecap="round",
+                             stroke_width=4 if bars is None else 6,
+                             opacity=_look(line)["opacity"]))  # fmt: skip
     if line.drawn == "crosses":
         parts += [
             element("path", d=f"M{u - 3:.1f} {v - 3:.1f}l6 6m0 -6l-6 6", stroke=line.colour)
             for u, v in seen
         ]
     if bars is not None:
-        ends = [Y(np.clip(y + sign * bars, *limits)) for sign in (-1, 1)]
+        ends = [Y(np.clip(end, *limits)) for end in line.ends]
         parts += [element("path", d=f"M{u:.1f} {a:.1f}V{b:.1f}", stroke=line.colour)
                   for u, a, b in zip(X(x), *ends, strict=True)]  # fmt: skip
     return "".join(parts)
+
+
+def _columns(line: Line, x: Array, low: Array, high: Array) -> str:
+    """Columns beside each other, from low to high."""
+    sides = zip(x[:-1], x[1:], low[:-1], high[:-1], strict=True)
+    d = "".join(
+        f"M{a:.1f} {b:.1f}V{t:.1f}H{c:.1f}V{b:.1f}Z" for a, c, b, t in sides if np.isfinite(t)
+    )
+    look = {"stroke": PAPER, "stroke_width": 0.6, "opacity": _look(line)["opacity"]}
+    return element("path", d=d, fill=line.colour, **look) if d else ""
+
+
+def _band(line: Line, x: Array, low: Array, high: Array) -> str:
+    """The area from low to high, with gaps where one is not known."""
+    known = np.isfinite(low) & np.isfinite(high) & np.isfinite(x)
+    starts = np.flatnonzero(np.diff(known.astype(int), prepend=0) == 1).tolist()
+    ends = np.flatnonzero(np.diff(known.astype(int), append=0) == -1).tolist()
+    areas = [
+        np.concatenate([np.stack([x[a : b + 1], high[a : b + 1]], axis=-1),
+                        np.stack([x[a : b + 1], low[a : b + 1]], axis=-1)[::-1]])
+        for a, b in zip(starts, ends, strict=True)
+    ]  # fmt: skip
+    look = {"fill": line.colour, "opacity": _look(line)["opacity"]}
+    return "".join(element("polygon", points=points(area), **look) for area in areas)
 
 
 def _look(line: Line) -> dict[str, Any]:
@@ -174,10 +221,10 @@ def _look(line: Line) -> dict[str, Any]:
 
 def thinned(line: Line, most: int) -> tuple[Array, Array, Array | None]:
     """At most about so many places of a line: of each stretch the first, lowest and highest, so
-    that no peak is lost."""
+    that no peak is lost. Lines with error bars, columns and bands keep all."""
     x, y = (np.asarray(u, dtype=float) for u in (line.x, line.y))
-    if len(x) <= most or line.bars is not None:
-        return x, y, None if line.bars is None else np.asarray(line.bars, dtype=float)
+    if len(x) <= most or line.bars is not None or line.drawn in ("steps", "band"):
+        return x, y, line.reach
     edges = np.linspace(0, len(x), most // 3 + 1).astype(int)
     kept = {0, len(x) - 1}
     for a, b in pairwise(edges.tolist()):

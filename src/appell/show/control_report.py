@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from appell.rig.log.run_report import Report
 from appell.show.document import Document, Table, plain
 from appell.show.figure import Picture
+from appell.show.page import ANIMATION, MOVING
+from appell.show.viewer.view import animation_of
+
+_STANDS = "The machine has not said that it stands with its brakes on."
 
 
 def control_document(report: Report) -> Document:
@@ -26,7 +32,44 @@ def control_document(report: Report) -> Document:
         ],
         report.verdict,
         report.ok,
-        [] if report.stands else ["The machine has not said that it stands with its brakes on."],
+        [
+            *([] if report.stands else [_STANDS]),
+            *(f"{text}." for text in report.warnings),
+        ],
+        [] if report.robot is None else [report.robot.model],
+    )
+
+
+def control_files(
+    report: Report, log: Path | None = None, animation: bool = False
+) -> dict[str, tuple[str, str | bytes | None]]:
+    """The files beside the document, with what they hold and their content: the motion, the moving
+    robot, and the log, which is at a path from there."""
+    files: dict[str, tuple[str, str | bytes | None]] = {
+        "motion.csv": ("the motion and the torques asked for", motion_csv(report))
+    }
+    if log is not None:
+        files[log.as_posix()] = ("the log, for appell view and appell control show", None)
+    if animation:
+        files[ANIMATION] = (MOVING, animation_of(report))
+    return files
+
+
+def motion_csv(report: Report) -> str:
+    """A CSV text, a line per cycle on the way: time from its start, q, v and tau of every joint
+    with their units."""
+    on, units = report.following, report.units
+    columns = {"q": "position", "v": "speed", "tau": "force"}
+    told = [
+        f"{x}{j + 1}" + ("" if " or " in (unit := getattr(u, kind)) else f" [{unit}]")
+        for x, kind in columns.items()
+        for j, u in enumerate(units)
+    ]
+    t = report.t[on]
+    t = t - t[:1].sum()  # none where there are no cycles
+    rows = np.column_stack([t, report.q[on], report.v[on], report.tau[on]]).tolist()
+    return "\n".join(
+        [",".join(["t [s]", *told]), *(",".join(f"{x:.9g}" for x in row) for row in rows), ""]
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from appell.charts.chart import Chart
 from appell.show.figure import Drawing, Picture, figure_html
 from appell.show.head import Head
-from appell.show.page import page
+from appell.show.page import animation, page
 from appell.show.page import table as html_table
 from appell.show.rules import EQUAL, Rule
 
@@ -20,7 +20,7 @@ class Row:
     """What a paper prints and what we compute, column by column of the table.
 
     Values are shown by str; a value that the paper does not have is None. ``rule`` says what is
-    asked of ours, for all columns or for each (:mod:`appell.show.rules`): equality, unless it is
+    asked of ours, for all columns or for each (`appell.show.rules`): equality, unless it is
     given. ``why`` explains a difference.
     """
 
@@ -161,7 +161,7 @@ def html(
     document: Document, drawn: Sequence[Chart | Drawing], files: Mapping[str, str] | None = None
 ) -> str:
     """The document as one HTML file that needs nothing else; ``drawn`` are its pictures."""
-    parts = [document.head(files).html()]
+    parts = [document.head(files).html(), animation(files or {})]
     for title, table in document.sections.items():
         parts += [
             f"<h2>{escape(title)}</h2>",

@@ -90,7 +90,9 @@ def _line(line: Line, over: list[list[float | None]]) -> dict[str, Any]:
     if places not in over:
         over.append(places)
     told = {"name": line.name, "x": over.index(places), "y": _numbers(y), **_look(line)}
-    return told | ({} if bars is None else {"bars": _numbers(bars)})
+    if line.drawn == "band":
+        told["base"] = _numbers(line.base)
+    return told | ({} if bars is None else {"bars": [*map(_numbers, bars)]})
 
 
 def _look(line: Line) -> dict[str, Any]:

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from hashlib import sha256
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import appell
+from appell.robots.robot_data import model_hash
 
 _PACKAGES = {"NumPy": "numpy", "CasADi": "casadi", "llvmlite": "llvmlite"}
 
@@ -95,11 +95,6 @@ def processor() -> str:
     except OSError:
         names = []
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def model_hash(model: Any) -> str:
-    """Twelve digits that tell a model from all others: of its numbers and names."""
-    return sha256(repr(model).encode()).hexdigest()[:12]
 
 
 def _list(items: Iterable[str]) -> str:

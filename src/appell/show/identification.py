@@ -13,6 +13,9 @@ from appell.identify import Data, Excitation, Fit, Validation
 from appell.model.units import Units, units_of
 from appell.show.document import Document, Table, plain
 from appell.show.figure import Picture
+from appell.show.page import ANIMATION, MOVING
+from appell.show.viewer.played_motion import of_samples
+from appell.show.viewer.view import animation_of
 from appell.simulation.run_chart import Signal
 
 if TYPE_CHECKING:
@@ -41,6 +44,25 @@ def excitation_document(excitation: Excitation, robot: Any) -> Document:
         stopped if excitation.interrupted else (),
         [robot.model],
     )
+
+
+def excitation_files(
+    excitation: Excitation, robot: Any, rate: float, animation: bool = False
+) -> dict[str, tuple[str, str | bytes | None]]:
+    """The files beside the document, with what they hold and their content: the motion, at so many
+    samples per second, and the moving robot."""
+    t = np.arange(int(excitation.duration * rate) + 1) / rate
+    q, v, a = excitation(t)
+    names = ["t", *(f"q{j + 1}" for j in range(excitation.n))]
+    rows = np.column_stack([t, q]).tolist()
+    text = "\n".join([",".join(names), *(",".join(map(repr, row)) for row in rows), ""])
+    files: dict[str, tuple[str, str | bytes | None]] = {
+        "motion.csv": ("for appell control follow", text)
+    }
+    if animation:
+        tau = robot.inverse_dynamics(q, v, a)
+        files[ANIMATION] = (MOVING, animation_of(of_samples(robot, t, q, v, tau)))
+    return files
 
 
 def excitation_table(excitation: Excitation) -> Table:

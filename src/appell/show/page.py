@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 
 _NUMBER = re.compile(
-    r"[−-]?\d[\d.,]*(e[+−-]?\d+|×10<sup>[−\d]+</sup>)?( ?(%|[µnmk]?[a-zA-Z²/°]{1,5}( m)?))?|–|"
+    r"[−-]?\d[\d.,]*(e[+−-]?\d+|×10<sup>[−\d]+</sup>)?( ?(%|[µnmk]?[a-zA-Z²/°]{1,5}( m)?))?|−?∞|–|"
 )
 
 
@@ -27,6 +27,20 @@ def page(title: str, sections: Iterable[str]) -> str:
         f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>\n"
         + "\n".join(sections)
         + f"\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+
+
+ANIMATION = "animation.html"  # beside a report
+MOVING = "the moving robot with its charts, in one file"
+
+
+def animation(files: Iterable[str]) -> str:
+    """The moving robot as a section of a page; nothing where it is not among the files beside."""
+    if ANIMATION not in files:
+        return ""
+    return (
+        f'<h2>Animation</h2>\n<iframe class="scene" src="{ANIMATION}" loading="lazy" '
+        'title="Animation"></iframe>'
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 from appell.show import plots
 from appell.show.figure import figure_html
 from appell.show.head import Head
-from appell.show.page import page, table
+from appell.show.page import animation, page, table
 from appell.study.straight_line import StraightLine
 from appell.study.study_timing import Timing
 
@@ -24,12 +25,13 @@ _ALL = (
 )
 
 
-def html(study: StraightLine, timing: Timing) -> str:
-    """The whole page."""
-    shown = study.shown.branch
+def html(study: StraightLine, timing: Timing, files: Mapping[str, str] | None = None) -> str:
+    """The whole page; ``files`` are those beside it, with what each holds."""
+    shown, files = study.shown.branch, line_files(study) if files is None else files
     sections = [
-        _head(study).html(),
+        _head(study, files).html(),
         _tiles(study),
+        animation(files),
         _picture(study, "arm", f"Branch {shown}; as in figure 3 of Valera et al. 2003."),
         _picture(
             study,
@@ -51,7 +53,13 @@ def _title(study: StraightLine) -> str:
     return f"{study.robot.name} on a straight line"
 
 
-def _head(study: StraightLine) -> Head:
+def line_files(study: StraightLine) -> dict[str, str]:
+    """The files beside the report of a line, with what each holds."""
+    motions = {f"motions/{name}.csv": "its motion and torques" for name in study.motions}
+    return {"scenario.json": "what was asked", **motions}
+
+
+def _head(study: StraightLine, files: Mapping[str, str]) -> Head:
     task, path = study.task, study.path
     start, end = (", ".join(f"{x:g}" for x in point) for point in (task.start, task.end))
     angles = ", ".join(f"{x:g}°" for x in task.orientation)
@@ -75,10 +83,7 @@ def _head(study: StraightLine) -> Head:
             ),
             *study.refused.values(),
         ],
-        {
-            "scenario.json": "what was asked",
-            **{f"motions/{name}.csv": "its motion and torques" for name in study.motions},
-        },
+        files,
         [study.robot.model],
     )
 

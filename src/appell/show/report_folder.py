@@ -19,38 +19,46 @@ from appell.study.straight_line import Motion, StraightLine
 from appell.study.study_timing import Timing
 
 
-def write(study: StraightLine, timing: Timing, wanted: Path) -> Path:
+def write(study: StraightLine, timing: Timing, wanted: Path, force: bool = False) -> Path:
     """Write report.html, scenario.json and motions/<branch>.csv; the path of the report.
 
-    Nothing is overwritten: if the folder is there and not empty, the next free of
-    ``wanted-2``, ``wanted-3``, ... is made.
+    Nothing is overwritten, but with ``force``: if the folder is there and not empty, the next free
+    of ``wanted-2``, ``wanted-3``, ... is made.
     """
     texts: dict[Path, str | bytes] = {
         Path("scenario.json"): study.scenario.text() + "\n",
-        **{Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()},
+        **motions(study),
         Path("report.html"): html(study, timing),
     }
-    return write_files(texts, wanted)
+    return write_files(texts, wanted, force)
 
 
-def write_documents(documents: Sequence[Document], wanted: Path) -> list[Path]:
+def motions(study: StraightLine) -> dict[Path, str]:
+    """The motion of every configuration, as motions/<branch>.csv."""
+    return {Path("motions", f"{name}.csv"): csv(study, m) for name, m in study.motions.items()}
+
+
+def write_documents(documents: Sequence[Document], wanted: Path, force: bool = False) -> list[Path]:
     """Write each as <name>.md with its pictures' files, and as <name>.html; the paths of the
     latter."""
     contents: dict[Path, str | bytes] = {}
     for document in documents:
         contents |= document_files(document)
-    folder = write_files(contents, wanted).parent
+    folder = write_files(contents, wanted, force).parent
     return [folder / f"{document.name}.html" for document in documents]
 
 
 def document_files(
-    document: Document, data: Mapping[str, tuple[str, str | bytes]] | None = None
+    document: Document, data: Mapping[str, tuple[str, str | bytes | None]] | None = None
 ) -> dict[Path, str | bytes]:
     """The files of a document and what is in them, <name>.html last. ``data`` are files beside it,
-    which it links: by name, what each holds in words and its content."""
+    which it links: by name, what each holds in words and its content; without that, it is there
+    already."""
     beside = data or {}
     told = {name: what for name, (what, _) in beside.items()}
-    contents: dict[Path, str | bytes] = {Path(name): x for name, (_, x) in beside.items()}
+    contents: dict[Path, str | bytes] = {
+        Path(name): x for name, (_, x) in beside.items() if x is not None
+    }
     drawn = [picture.draw() for picture in document.pictures]
     files = [f"{document.name}-{k}.svg" for k in range(1, len(drawn) + 1)]
     for file, picture, image in zip(files, document.pictures, drawn, strict=True):
@@ -60,17 +68,18 @@ def document_files(
     return contents
 
 
-def write_files(contents: Mapping[Path, str | bytes], wanted: Path) -> Path:
-    """Write files into a new folder, all or none; the path of the last."""
-    folder, path = None, wanted
+def write_files(contents: Mapping[Path, str | bytes], wanted: Path, force: bool = False) -> Path:
+    """Write files into a new folder, all or none; the path of the last. With ``force`` the folder
+    that was asked for is used, and files of these names in it are replaced."""
+    folder, path, there = None, wanted, force and wanted.is_dir()
     try:
-        folder = path = new_folder(wanted)
+        folder = path = new_folder(wanted, force)
         for name, content in contents.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as problem:
-        if folder is not None:
+        if folder is not None and not there:
             rmtree(folder, ignore_errors=True)  # half a report helps nobody
         raise AppellError(
             f"cannot write '{path}': {problem.strerror}; choose another folder with --output."
@@ -84,8 +93,9 @@ def refuse_file(wanted: Path) -> None:
         raise AppellError(f"'{wanted}' is a file; give the name of a folder with --output.")
 
 
-def new_folder(wanted: Path) -> Path:
-    """The folder itself if it is new or empty, else the next of its name that is."""
+def new_folder(wanted: Path, force: bool = False) -> Path:
+    """The folder itself if it is new or empty, or with ``force``; else the next of its name that is
+    new."""
     if wanted.name in ("", ".."):
         raise AppellError(f"'{wanted}' names no folder to make; give a name, as --output results.")
     refuse_file(wanted)
@@ -95,7 +105,7 @@ def new_folder(wanted: Path) -> Path:
             folder.mkdir(parents=True)
             return folder
         except FileExistsError:
-            if folder.is_dir() and not any(folder.iterdir()):
+            if folder.is_dir() and (force or not any(folder.iterdir())):
                 return folder
         n += 1
         folder = wanted.with_name(f"{wanted.name}-{n}")

@@ -2,46 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from appell.errors import AppellError
 from appell.model.units import Units, units_of
 from appell.show.figure import figure_html
 from appell.show.head import Head
-from appell.show.page import page, table
-from appell.show.report_folder import write_files
+from appell.show.page import ANIMATION, MOVING, animation, page, table
+from appell.show.report import html as line_html
+from appell.show.report import line_files
+from appell.show.report_folder import motions, write_files
+from appell.show.viewer.view import animation_of
 from appell.study.run_scenario import Result
+from appell.study.study_timing import measure
 
 _FILES = {
     "scenario.json": "what was asked",
     "summary.json": "the numbers of this page",
     "motion.csv": "the motion",
-    "run.npz": "the run, for appell.load_run",
+    "run.npz": "the run, for appell view and appell.simulation.load_run",
+    ANIMATION: MOVING,
 }
 
 
-def write_scenario(result: Result, wanted: Path) -> Path:
-    """Write what a run leaves into a new folder, and give the path of its report; without one, of
-    its summary."""
-    contents: dict[Path, str | bytes] = dict(result.contents())
-    names = [*map(str, contents), *(["run.npz"] if result.scenario.outputs.npz else [])]
-    if result.scenario.outputs.report:
-        contents[Path("report.html")] = html(result, names)
-    last = write_files(contents, wanted)
-    if result.scenario.outputs.npz:
-        try:
-            result.run.save(last.with_name("run.npz"))
-        except AppellError as problem:
-            raise AppellError(f"{problem} Choose another folder with --output.") from None
-    return last if result.scenario.outputs.report else last.with_name("summary.json")
+def write_scenario(result: Result, wanted: Path, force: bool = False) -> Path:
+    """Write what a run leaves into a new folder, or with ``force`` into one that is there, and give
+    the path of its report; without one, of its summary."""
+    contents: dict[Path, str | bytes] = dict(result.contents(wanted))
+    outputs, line = result.scenario.outputs, result.line
+    if line is not None and outputs.csv:
+        contents |= motions(line)
+    if outputs.npz:
+        contents[Path("run.npz")] = _npz(result)
+    if outputs.animation:
+        contents[Path(ANIMATION)] = animation_of(result.run)
+    if outputs.report:
+        known = _FILES | ({} if line is None else line_files(line))
+        files = {str(name): known[str(name)] for name in contents}
+        page = html(result, files) if line is None else line_html(line, measure(line), files)
+        contents[Path("report.html")] = page
+    folder = write_files(contents, wanted, force).parent
+    return folder / ("report.html" if outputs.report else "summary.json")
 
 
-def html(result: Result, files: Iterable[str] = ()) -> str:
-    """The page: verdict first."""
+def _npz(result: Result) -> bytes:
+    with TemporaryDirectory() as folder:
+        return result.run.save(Path(folder, "run.npz")).read_bytes()
+
+
+def html(result: Result, files: Mapping[str, str]) -> str:
+    """The page, verdict first; ``files`` are those beside it, with what each holds."""
     head = _head(result, files)
     motion = figure_html(
         result.run.chart(),
@@ -53,6 +67,7 @@ def html(result: Result, files: Iterable[str] = ()) -> str:
         head.html(),
         _expectations(result),
         _joints(result),
+        animation(files),
         f"<h2>Motion</h2>\n{motion}",
         "<h2>The scenario</h2>\n<details><summary>For <code>appell run scenario.json</code>"
         f"</summary><pre>{escape(result.scenario.text())}</pre></details>",
@@ -60,7 +75,7 @@ def html(result: Result, files: Iterable[str] = ()) -> str:
     return page(head.title, sections)
 
 
-def _head(result: Result, files: Iterable[str]) -> Head:
+def _head(result: Result, files: Mapping[str, str]) -> Head:
     verdict, scenario = result.verdict, result.scenario
     law = repr(result.built.law)[1:-1] if result.built.law is not None else "no law"
     return Head(
@@ -70,7 +85,7 @@ def _head(result: Result, files: Iterable[str]) -> Head:
         f"{verdict.text[:1].upper()}{verdict.text[1:]}.",
         verdict.ok,
         [f"{x}." for x in result.warnings],
-        {name: _FILES.get(name, "data") for name in files},
+        files,
         [result.robot.model],
     )
 

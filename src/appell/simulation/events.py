@@ -1,7 +1,7 @@
 """The first event in a step: a gap that closes, or a mode that ends.
 
 Whether a gap closes is decided, not sampled: over a stretch of the step it is bounded by
-:mod:`appell.simulation.contacts.bounds`. Where the bounds leave room, or the gap only grows, it
+`appell.simulation.contacts.bounds`. Where the bounds leave room, or the gap only grows, it
 does not close; where it only shrinks, its end tells; all else is halved and looked at again. So
 the first place where any gap closes is found, however short its stay behind the wall.
 """

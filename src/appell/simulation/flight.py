@@ -29,7 +29,8 @@ from appell.simulation.stepper import IMPLICIT, Failed, ImplicitStepper, Rate, S
 from appell.simulation.torques import BadTorque, Segmented, Torque, force_law
 
 _CHANGES, _MOMENT = 1000, 0.01  # so many events without an impact, within so many s, are endless
-_AT_ONCE = 1000  # impacts and changes of mode without any time between them
+_AT_ONCE = 1000  # impacts without any time between them
+_ENDLESS = 100  # changes of mode without any time between them
 _SHORTEST = 1e-9  # s: in a step of this length no wall bends, unless it has an edge
 _PATIENCE = 10  # after so many, a force or speed that rounding makes negative is let pass
 
@@ -40,7 +41,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What a simulation was asked for: see :func:`appell.simulate`."""
+    """What a simulation was asked for: see `appell.simulate`."""
 
     restitution: float  # of walls that have none of their own
     stop_restitution: float  # of the joints' limits
@@ -128,17 +129,19 @@ class Flight:
                 self._touch(let_go)
                 let_go = self._until_event(segment, show)
                 self.at_once = 0 if self.t > before else self.at_once + 1
-                if self.at_once > _AT_ONCE:
+                if self.at_once > _ENDLESS:
                     raise Stopped(
-                        f"contacts open and close endlessly at {self.t:.6g} s; the forces there "
-                        "have no solution that lasts"
+                        f"{self._touching} open and close, or stick and slip, endlessly at "
+                        f"{self.t:.6g} s; the forces there have no solution that lasts: lower mu, "
+                        "or watch fewer points with points="
                     )
                 if len(self.impacts) == struck and self.t < until:
                     self.changes.append(self.t)
                 if self._crowded(self.changes, _MOMENT):
                     raise Stopped(
-                        f"contacts changed between rest and motion {_CHANGES} times in "
-                        f"{_MOMENT} s, at {self.t:.6g} s; looser rtol and atol may lead past it"
+                        f"{self._touching} changed between rest and motion {_CHANGES} times in "
+                        f"{_MOMENT} s, at {self.t:.6g} s; looser rtol and atol, or less friction, "
+                        "may lead past it"
                     )
         except BadTorque as problem:
             raise Stopped(str(problem)) from problem
@@ -152,6 +155,13 @@ class Flight:
                 f"a sliding contact jams at {self.t:.6g} s (Painleve's paradox): no finite force "
                 "holds it; a lower mu avoids it"
             ) from None
+
+    @property
+    def _touching(self) -> str:
+        """The contacts that last now, the first three by name."""
+        held = [" on ".join(self.contacts.names[k]) for k in self.modes.closed]
+        more = f" and {len(held) - 3} more" if len(held) > 3 else ""
+        return f"contacts ({', '.join(held[:3])}{more})" if held else "contacts"
 
     def _segment(self, until: float) -> float:
         """The end, or the next breakpoint of the torque law if it comes first."""
@@ -426,6 +436,8 @@ class Flight:
             robot=mechanics.robot,
             pieces=self.pieces,
             settings=settings,
+            walls=self.contacts.walls,
+            places=self.contacts.places,
             formulation=mechanics.formulation,
             quaternions=mechanics.quaternions,
             speeds=speeds if closed else None,

@@ -2,7 +2,7 @@
 
 A joint that turns has its Coulomb force against it. One at rest has no acceleration, by whatever
 force that takes, up to a bound; beyond it the joint breaks loose, in the direction in which it was
-pushed. Where walls hold a robot too, :mod:`appell.simulation.contacts.settle` finds both together.
+pushed. Where walls hold a robot too, `appell.simulation.contacts.settle` finds both together.
 """
 
 from __future__ import annotations

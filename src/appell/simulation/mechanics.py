@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 from appell.model.configuration import quaternions
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.closed.independent_speeds import freedom_at
@@ -83,7 +83,8 @@ class Mechanics:
     def _formulation(self, name: str | None) -> str:
         known = self.robot.system.quantities["flow"].formulations
         if name is not None and (not isinstance(name, str) or name not in known):
-            raise InputError(f"formulation = {name!r}; expected one of {', '.join(known)}.")
+            hint = did_you_mean(name, known)
+            raise InputError(f"formulation = {name!r}; expected one of {', '.join(known)}.{hint}")
         if name == "articulated_body" and self.tree.model.mimics:
             others = ", ".join(x for x in known if x != name)
             raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,24 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.errors import InputError, quoted, reading
+from appell.errors import InputError
 from appell.model.configuration import with_unit_quaternions
+from appell.model.place import Place
 from appell.model.units import Units, units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
-from appell.simulation.contacts.impact import Impact, impact_from_json, impact_to_json
-from appell.simulation.exceeded import Exceeded, exceeded, exceeded_from_json
+from appell.simulation.contacts.impact import Impact
+from appell.simulation.exceeded import Exceeded, exceeded
 from appell.simulation.path import Piece, evaluate
 from appell.simulation.run_chart import Signal, chart_of, coordinate_names, held
-from appell.simulation.run_file import load_arrays, save_arrays
+from appell.walls import Wall
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from appell.charts.chart import Chart
-
-
-_FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +50,8 @@ class Run:
     robot: Dynamics | None = field(default=None, repr=False)
     pieces: Sequence[Piece] = field(default=(), repr=False)
     settings: Mapping[str, Any] | None = field(default=None, repr=False)
+    walls: tuple[Wall, ...] = field(default=(), repr=False)
+    places: Mapping[str, Place] = field(default_factory=dict, repr=False)  # of points, on links
     formulation: str | None = None  # of the equations that it ran by (at its end, if they changed)
     kinds: Any = field(default=(), repr=False)  # of the joints, where the run is from a file
     names: Any = field(default=(), repr=False)  # of the joints, likewise
@@ -82,7 +81,20 @@ class Run:
         return self.kinetic + self.potential
 
     def __call__(self, t: npt.ArrayLike) -> tuple[Array, Array]:
-        """q and v at a time, or at many: (..., nq) and (..., nv). At an impact, after it."""
+        """The motion at a time, or at many. At an impact, after it.
+
+        Args:
+            t: Times, (...), s.
+
+        Returns:
+            q, (..., nq), rad or m, and v, (..., nv), rad/s or m/s.
+
+        Examples:
+            >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+            >>> q, v = run([0.05, 0.1])
+            >>> q.shape
+            (2, 3)
+        """
         try:
             times = np.asarray(t, dtype=float)
         except (TypeError, ValueError):
@@ -122,13 +134,13 @@ class Run:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the result should know, one sentence each: limits that were exceeded,
-        and stops that a tracked robot struck."""
+        and stops and walls that a tracked robot struck."""
         struck: dict[tuple[str, str], list[float]] = {}
         for impact in self.impacts if self.desired is not None else ():
             for names in zip(impact.points, impact.walls, strict=True):
                 struck.setdefault(names, []).append(impact.time)
         stops = (
-            f"{joint} strikes its {stop} at {times[0]:.4g} s"
+            f"{joint} strikes {'' if joint in self.places else 'its '}{stop} at {times[0]:.4g} s"
             + (f", and {len(times) - 1} times after" if len(times) > 1 else "")
             for (joint, stop), times in struck.items()
         )
@@ -138,7 +150,8 @@ class Run:
 
     @property
     def error(self) -> Array:
-        """(N, nv) desired minus actual positions; of a closed robot, its independent joints'."""
+        """(N, nv), rad or m: desired minus actual positions; of a closed robot, its independent
+        joints'."""
         if self.desired is None:
             raise InputError(
                 "this run followed no trajectory, and has no error; those of control.track have."
@@ -148,17 +161,18 @@ class Run:
 
     @property
     def max_error(self) -> float:
-        """The largest error of all joints and samples; of one joint: abs(run.error[:, j]).max()."""
+        """The largest error of all joints and samples, rad or m; of one joint: abs(run.error[:,
+        j]).max()."""
         return float(np.abs(self.error).max())
 
     @property
     def rms_error(self) -> float:
-        """The root of the mean square of the error over joints and samples."""
+        """The root of the mean square of the error over joints and samples, rad or m."""
         return float(np.sqrt(np.mean(self.error**2)))
 
     @property
     def final_error(self) -> float:
-        """The largest error of all joints at the end."""
+        """The largest error of all joints at the end, rad or m."""
         return float(np.abs(self.error[-1]).max())
 
     def __repr__(self) -> str:
@@ -174,66 +188,95 @@ class Run:
         return "\n".join([repr(self), *(f"warning: {text}" for text in self.warnings)])
 
     def resume(self, until: float, **changes: Any) -> Run:
-        """The run carried on to a later time, with the settings it had unless changed; the result
-        holds the whole motion."""
+        """The run carried on to a later time.
+
+        Args:
+            until: The new end, s.
+            **changes: Options of `appell.simulate` that change; the others stay.
+
+        Returns:
+            A `Run` of the whole motion.
+
+        Examples:
+            >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+            >>> run.resume(until=0.3).t[-1].item()
+            0.3
+        """
         from appell.simulation.simulate import simulate
 
         if self.desired is not None:
             raise InputError("a tracked run is not resumed; call track with a later until=.")
         if self.settings is None or self.robot is None:
             raise InputError(
-                "this run was read from a file, which holds no robot and no walls; go on with "
-                "appell.simulate(robot, resume=run, until=..., walls=...)."
+                "this run was read from a file, which holds no torque law and no options; go on "
+                "with appell.simulate(run.robot, resume=run, until=..., walls=run.walls, ...)."
             )
         return simulate(self.robot, resume=self, until=until, **{**self.settings, **changes})
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run to an .npz file; :func:`load_run` reads it."""
-        facts = {
-            "format": _FORMAT,
-            "impacts": [impact_to_json(x) for x in self.impacts],
-            "contacts": self.contacts,
-            "residuals": dict(self.residuals),
-            "stopped": self.stopped,
-            "exceeded": self.exceeded,
-            "formulation": self.formulation,
-            "kinds": self.robot.joint_kinds if self.robot else self.kinds,
-            "robot": self.robot.name if self.robot else self.robot_name,
-            "names": self.robot.joint_names if self.robot else self.names,
-            "quaternions": self.quaternions,
-            "independent": self.independent,
-            "choices": list(self.choices),
-        }
-        width = self.q.shape[1] + self._speeds.shape[1]
-        arrays = {
-            name: getattr(self, name)
-            for name in (*_SHAPES, *_OPTIONAL)
-            if getattr(self, name, None) is not None
-        }
-        arrays |= {
-            "times": np.array([(p.start, p.full, p.end) for p in self.pieces]).reshape(-1, 3),
-            "nodes": np.array([p.y for p in self.pieces]).reshape(-1, 8, width),
-            "facts": np.array(json.dumps(facts)),
-        }
-        return save_arrays(path, arrays)
+        """Write the run to an .npz file; `load_run` reads it. The file holds the robot and its
+        walls, too: ``appell view run.npz`` shows them.
+
+        Args:
+            path: Of the file.
+
+        Returns:
+            The path.
+
+        Examples:
+            >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+            >>> appell.simulation.load_run(run.save(tmp / "run.npz")).t[-1].item()
+            0.2
+        """
+        from appell.simulation.saved_run import save_run
+
+        return save_run(self, path)
 
     def view(self, **options: Any) -> Any:
-        """A viewer of the run in the browser, where it is played: see :func:`appell.view` for the
-        options. A run that was read from a file needs its ``robot`` where the library has none of
-        its name."""
+        """Play the run in the browser.
+
+        Args:
+            **options: Those of `appell.view`.
+
+        Returns:
+            A viewer, or the path of the page that was written: see `appell.view`.
+
+        Examples:
+            >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+            >>> run.view(html=tmp / "run.html").name
+            'run.html'
+        """
         from appell import view
 
         return view(self, **options)
 
     def plot(self) -> Figure:
-        """A Matplotlib figure of :meth:`chart`: what every joint did, by name and in its unit."""
+        """A Matplotlib figure of `chart`: what every joint did, by name and in its unit.
+
+        Returns:
+            A Matplotlib figure.
+
+        Examples:
+            >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+            >>> [axes.get_ylabel() for axes in run.plot().axes]
+            ['position, rad', 'speed, rad/s', 'energy, J']
+        """
         return self.chart().figure("run.plot")
 
     def chart(self) -> Chart:
         """The chart of the run, which reports draw: coordinates, speeds, forces and energies over
-        time, along the path between the instants too, with jumps at impacts, which are marked; of
-        a run that follows a trajectory also what was desired, the errors, and limits of forces.
-        What is known at the instants only is drawn as points."""
+        time, along the path between the instants too, with jumps at impacts, which are marked; of a
+        run that follows a trajectory also what was desired, the errors, and limits of forces. What
+        is known at the instants only is drawn as points.
+
+        Returns:
+            A chart.
+
+        Examples:
+            >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+            >>> len(run.chart().panels)
+            3
+        """
         t, q, speeds = self._path()
         units, names = self._units, self._names(self._speeds.shape[1])
         shown = range(speeds.shape[1]) if self.independent is None else self.independent
@@ -306,86 +349,6 @@ class Run:
     def _units(self) -> tuple[Units, ...]:
         kinds = self.robot.joint_kinds if self.robot else self.kinds
         return units_of(kinds, self._speeds.shape[1])
-
-
-def load_run(path: str | os.PathLike[str]) -> Run:
-    """A run that :meth:`Run.save` wrote. Files that are damaged, or unpack to far more than their
-    size, are refused."""
-    with reading(path, _EXPECTED):
-        data = load_arrays(path, (*_SHAPES, "facts"), _EXPECTED, _OPTIONAL)
-    try:
-        facts = json.loads(str(data.pop("facts").astype(str).reshape(())))
-        independent = facts.get("independent")  # older files have none, and no choices
-        _refuse_shapes(data, len(facts["contacts"]), independent)
-        times, nodes = data.pop("times"), data.pop("nodes")
-        nq, nv = (data[x].shape[1] for x in ("q", "speeds" if "speeds" in data else "v"))
-        turns = tuple(map(int, facts.get("quaternions", [3] * (nq - nv))))  # older ones: a base's
-        if len(turns) != nq - nv or not all(0 <= k <= nq - 4 for k in turns):
-            raise ValueError(f"quaternions at {turns} of {nq} coordinates and {nv} speeds")
-        return Run(
-            **data,
-            impacts=[impact_from_json(x) for x in facts["impacts"]],
-            contacts=tuple((str(point), str(wall)) for point, wall in facts["contacts"]),
-            residuals={str(name): float(x) for name, x in facts["residuals"].items()},
-            stopped=None if facts["stopped"] is None else str(facts["stopped"]),
-            formulation=facts.get("formulation"),  # older files have none
-            kinds=tuple(str(kind) for kind in facts.get("kinds", ())),
-            names=tuple(str(name) for name in facts.get("names", ())),
-            quaternions=turns,
-            robot_name=str(facts.get("robot", "")),  # older files have none
-            independent=None if independent is None else tuple(map(int, independent)),
-            choices=[(float(t), tuple(map(str, x))) for t, x in facts.get("choices", ())],
-            kept=tuple(exceeded_from_json(x) for x in facts.get("exceeded", ())),
-            pieces=[
-                Piece(start, full, y, end)
-                for (start, full, end), y in zip(times, nodes, strict=True)
-            ],
-        )
-    except Exception as problem:  # there is no end of what may be wrong with a file
-        raise InputError(
-            f"{path}: not a run ({quoted(str(problem))}); expected {_EXPECTED}."
-        ) from None
-
-
-_EXPECTED = "a file that run.save wrote"
-_SHAPES = {
-    "t": "N", "q": "N nq", "v": "N nv", "tau": "N actuators", "kinetic": "N", "potential": "N",
-    "reactions": "N contacts", "times": "pieces 3", "nodes": "pieces 8 ny",
-}  # fmt: skip
-_OPTIONAL = {
-    "speeds": "N joints", "opening": "N", "desired": "N nq", "desired_v": "N nv",
-    "desired_a": "N nv", "commanded": "N actuators", "measured": "N nq", "state": "N nstate",
-    "voltage": "N actuators",
-}  # fmt: skip
-_MAY_DIVERGE = ("tau", "commanded", "state", "voltage")  # what a law gave, before it was stopped
-
-
-def _refuse_shapes(data: Mapping[str, Array], contacts: int, independent: Any) -> None:
-    """Arrays that do not go together, and times that fall."""
-    sizes = {"3": 3, "8": 8, "contacts": contacts}
-    for name, x in data.items():
-        letters = ({**_SHAPES, **_OPTIONAL}[name]).split()
-        if x.dtype != np.float64 or x.ndim != len(letters):
-            raise ValueError(f"{name} is {x.dtype} of shape {x.shape}; expected float64, {letters}")
-        for letter, size in zip(letters, x.shape, strict=True):
-            if sizes.setdefault(letter, size) != size:
-                raise ValueError(f"{name} has {size} for {letter}, and others {sizes[letter]}")
-        if name not in _MAY_DIVERGE and not np.isfinite(x).all():
-            raise ValueError(f"{name} holds what is not finite")
-    joints = sizes.get("joints", sizes["nv"])
-    if sizes["ny"] != sizes["nq"] + joints or not sizes["N"]:
-        raise ValueError(f"{sizes['N']} instants, and pieces of {sizes['ny']} coordinates")
-    if independent is None:
-        if "speeds" in data or sizes["actuators"] != sizes["nv"]:
-            raise ValueError("torques or speeds of a closed robot, without its independent joints")
-    elif len(independent) != sizes["nv"] or not set(independent) <= set(range(joints)):
-        raise ValueError(f"independent is {independent}, of {joints} joints")
-    start, full, end = data["times"].T
-    if not ((start < full) & (start <= end) & (end <= full)).all():
-        raise ValueError("a piece ends before it begins")
-    for name, times in (("t", data["t"]), ("times", data["times"][:, 0])):
-        if (np.diff(times) < 0).any():
-            raise ValueError(f"{name} falls")
 
 
 def joined(before: Run, after: Run) -> Run:

@@ -18,8 +18,9 @@ from appell.given import is_number, one_of, vector, whole
 from appell.maths.tableau import Tableau
 from appell.model.configuration import normalise, quaternions
 from appell.robots.dynamics import AXES, Dynamics, Forces
-from appell.simulation.contacts.contact import Choice, find_contacts
+from appell.simulation.contacts.contact import find_contacts
 from appell.simulation.contacts.impact import LAWS
+from appell.simulation.contacts.points import Choice
 from appell.simulation.events import Degenerate
 from appell.simulation.flight import Flight, Options, Stopped
 from appell.simulation.mechanics import mechanics_of
@@ -62,46 +63,65 @@ def simulate(
     progress: bool = False,
     resume: Run | None = None,
 ) -> Run:
-    """Move a robot from q0, v0 at time 0 (at rest without v0) until a time, in s.
+    """The motion of a robot from q0 and v0 at time 0 until a time.
 
-    ``torque`` is an array (nv,), of a closed robot (actuators,), or a law (t, q, v) -> tau; none
-    without it. ``friction`` adds that of the joints: viscous, and dry friction that holds what is
-    at rest.
+    Args:
+        robot: Any robot: a tree, a closed one, a spherical one.
+        q0: Coordinates (nq,) in rad and m; neutral without them.
+        v0: Velocities (nv,) in rad/s and m/s; at rest without them.
+        until: The time at which the motion ends, s.
+        torque: Forces of the actuators (N m, N): an array, (nv,), or of a closed robot
+            (actuators,); or a function (t, q, v) that gives them. None without it.
+        forces: External ones: wrenches by frame, ``{"hand": (fx, fy, fz, mx, my, mz)}``, N and N m,
+            or a function (t, q, v) that gives them.
+        axes: "base", or "local" for wrenches in the frames' own axes.
+        walls: Surfaces (`appell.walls`) that the robot's ``points`` cannot pass.
+        restitution: Of impacts with walls that have none of their own, 0 to 1.
+        stop_restitution: Of joints that strike their limits, 0 to 1: they do not bounce by default.
+        mu: Coefficient of Coulomb friction of walls that have none of their own, no unit.
+        law: Of impacts: "newton" or "poisson".
+        gap: Contacts closer than this, in m, that approach when another strikes are struck with it.
+        points: What touches walls: the points that the model names, or the origins of all links
+            with a mass. Names of links and `appell.Frame`s take these alone; a mapping ``{"tip":
+            ("hand", (0, 0, 0.1))}`` adds places on links to the model's.
+        stops: Whether joints stop at their limits.
+        friction: Whether joints have their friction: viscous, and dry friction that holds what is
+            at rest.
+        formulation: The equations of motion, such as "gibbs_tree", and the inertia matrix that
+            impacts take with them; the fastest ones without it. All give the same motion but for
+            rounding.
+        method: "DOP853", "RK45", "RK23", a `Tableau`, or SciPy's "Radau" or "BDF" for stiff
+            systems. "RK4", and a tableau without an estimate of its error, takes steps of
+            ``max_step``.
+        rtol: Relative tolerance of a step, no unit.
+        atol: Absolute tolerance of a step, rad or m, and per s. A contact whose next bounce would
+            be lower lasts, until its force would turn negative.
+        max_step: No step is longer than this, in s, nor than a joint takes for half a turn. It is
+            0.01 s where ``torque`` is a function: an integrator sees it only where it evaluates it.
+        breakpoints: Times, s, at which ``torque`` jumps, where integration begins anew.
+            Trajectories know theirs, and a function may have them as an attribute of that name.
+        max_impacts: More within a second of motion stop the run.
+        max_steps: More in all stop the run.
+        singular: A closed robot's run ends where the margin of its loops (``robot.margins``, no
+            unit) falls to this: there errors of the integrator, 1e-12, grow to 1e-8 in the
+            dependent speeds.
+        progress: Whether to show a bar.
+        resume: A run to carry on; it keeps its formulation.
 
-    ``forces`` are external ones: wrenches by frame, ``{"hand": (fx, fy, fz, mx, my, mz)}``, or a
-    function (t, q, v) that gives them; in the base's axes, or with ``axes="local"`` in the frame's.
+    Returns:
+        A `Run`. One that stops early, or is interrupted from the keyboard, keeps its data and says
+        why in ``stopped``. Speeds and torques beyond the model's limits are not cut off:
+        ``exceeded`` lists them. A closed robot moves in its independent speeds; where these
+        degenerate, others take their place (``choices``).
 
-    ``walls`` (:mod:`appell.walls`) stop the robot's points: those of ``points`` (see
-    :func:`appell.simulation.contacts.contact.contact_points`), and ``stops`` its joints at their
-    limits. An impact follows Newton's ``law`` or Poisson's with a ``restitution`` of 0 to 1 and
-    Coulomb friction ``mu``, for walls that have none of their own. Joints do not bounce off their
-    limits, unless ``stop_restitution`` (0 to 1) says so. Speeds and torques beyond the limits of
-    the model are not cut off; the run lists them in ``exceeded``. Contacts closer than
-    ``gap``, in m, that approach when another strikes are struck with it. A contact whose next
-    bounce would be lower than ``atol`` does not bounce: it lasts, until its force would turn
-    negative.
-
-    ``formulation`` names the equations of motion, such as ``"gibbs_tree"``, and the inertia matrix
-    that impacts and contacts take with them; without it, the ones that are fastest for the robot.
-    All give the same motion but for rounding. A run that is resumed keeps its own.
-
-    ``method`` is DOP853, RK45 or RK23, a :class:`~appell.simulation.Tableau` of one's own, or
-    SciPy's Radau or BDF for stiff systems, with tolerances ``rtol`` and ``atol``. RK4, and a
-    tableau without an estimate of its error, takes steps of ``max_step`` throughout. No step is
-    longer than ``max_step``, in s, nor than a joint takes for half a turn. An integrator sees a
-    torque law only where it evaluates it: with a law given as a function ``max_step`` is 0.01 s, so
-    that whatever lasts 10 ms is seen. ``breakpoints`` are times at which the law jumps;
-    trajectories know theirs, and a law may have them as an attribute of that name. Integration
-    begins anew there, with the law's values of either side.
-
-    More than ``max_impacts`` within a second of motion, or ``max_steps`` in all, stop the run. One
-    that stops early, or is interrupted from the keyboard, keeps its data and says why in
-    ``stopped``; ``resume`` carries it on.
-
-    A closed robot moves in its independent speeds; where these degenerate, others take their place
-    (``run.choices``). Its run ends where the margin of the loops (``robot.margins``) falls to
-    ``singular``: there errors of the integrator, 1e-12, grow to 1e-8 in the dependent speeds, and
-    where the margin is zero motion may branch.
+    Examples:
+        >>> chain = appell.load("planar_chain")
+        >>> floor = appell.walls.Plane((0, 1, 0), -1.5)
+        >>> run = appell.simulate(chain, [0.3, 0.2, 0.1], until=1, walls=floor, restitution=0.6)
+        >>> run.q.shape == (len(run.t), 3), run.stopped
+        (True, None)
+        >>> len(run.impacts) > 0
+        True
     """
     if not isinstance(robot, Dynamics):
         raise InputError(f"simulate({robot!r}): expected a Robot; appell.load gives one.")
@@ -156,7 +176,7 @@ def simulate(
         stopped = flight.degenerate(problem)
     except KeyboardInterrupt:
         interrupted()
-        stopped = f"interrupted at {flight.t:.6g} s; run.resume(until=...) goes on"
+        stopped = f"interrupted at {flight.t:.6g} s"
     given = {name: x for name, x in vars(options).items() if name != "driven"}
     settings = {
         **given, "torque": torque, "walls": walls, "points": points, "stops": stops,

@@ -1,6 +1,6 @@
 """Steps in time: explicit Runge-Kutta methods from their tableaux, and SciPy's implicit ones.
 
-A tableau is data (:class:`appell.maths.tableau.Tableau`): a new method is a new tableau. Steps are
+A tableau is data (`appell.maths.tableau.Tableau`): a new method is a new tableau. Steps are
 as long as the error estimate allows, by the rules of Hairer, Norsett and Wanner (section II.4)
 as SciPy has them, so that DOP853, RK45 and RK23 take the very steps of SciPy's; without an
 estimate all steps are equally long. SciPy's own classes spend most of their time between the
@@ -256,7 +256,7 @@ def _size(x: Array) -> float:
 
 
 class ImplicitStepper:
-    """The steps of one of SciPy's implicit methods, with the methods of a :class:`Stepper`."""
+    """The steps of one of SciPy's implicit methods, with the methods of a `Stepper`."""
 
     def __init__(
         self, name: str, rate: Rate, t: float, y: Array, until: float, rtol: float, atol: float,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.errors import InputError, nearest
+from appell.errors import InputError, did_you_mean
 from appell.given import vector
 from appell.model.limits import limits
 from appell.model.model import Model
@@ -148,10 +148,9 @@ def middle(robot: Dynamics) -> Array:
 
 def _place(robot: Dynamics, name: str, names: tuple[str, ...]) -> int:
     if name not in names:
-        near = nearest(name, names)
-        hint = f" Did you mean '{near}'?" if near else ""
         raise InputError(
-            f"'{robot.name}' has no joint '{name}' here; expected {', '.join(names)}.{hint}"
+            f"'{robot.name}' has no joint '{name}' here; expected {', '.join(names)}."
+            f"{did_you_mean(name, names)}"
         )
     return names.index(name)
 

@@ -44,7 +44,7 @@ def puma_arm(robot: Any) -> Arm:
 def inverse_kinematics(arm: Arm, position: Array, R: Array, branch: Branch) -> Array:
     """The joint angles, (..., 6), that put the tool at positions (..., 3) with axes R (..., 3, 3).
 
-    The positions must be within reach: see :func:`beyond_reach`.
+    The positions must be within reach: see `beyond_reach`.
     """
     rows = [[*np.moveaxis(R[..., i, :], -1, 0), position[..., i]] for i in range(3)]
     solutions, _ = spherical_wrist.inverse_kinematics(arm, rows)

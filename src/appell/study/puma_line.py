@@ -27,8 +27,12 @@ class PumaLine(Section):
         description="Euler angles ZYZ of the tool's axes, always in degrees",
     )
     speed: Annotated[float, Field(strict=True, ge=1e-6, le=100, description="m/s")] = 0.1
-    samples: Annotated[int, Field(strict=True, ge=11, le=10_000)] = 401
-    branch: str = Field(default="all", description="one configuration of the arm, or all eight")
+    samples: Annotated[int, Field(strict=True, ge=11, le=10_000, description="along it")] = 401
+    branch: str = Field(
+        default="all",
+        description="one configuration of the arm, or all eight",
+        json_schema_extra={"enum": ["all", *BRANCHES]},
+    )
 
     @field_validator("branch")
     @classmethod

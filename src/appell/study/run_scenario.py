@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -12,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from appell.control import track
+from appell.errors import AppellError, InputError
+from appell.model.settings_lines import Where
 from appell.robots.dynamics import Dynamics
 from appell.simulation import Run, simulate
 from appell.simulation.path import IntegratorStep, quintics
 from appell.study.puma_line import PumaLine
 from appell.study.run_motion import motion_csv
-from appell.study.scenario import Scenario, puma_line
+from appell.study.scenario import Contacts, Integrator, Scenario, SensorSection, puma_line
 from appell.study.scenario_build import Built, build
 from appell.study.scenario_verdict import Verdict, verdict_of
 from appell.study.straight_line import StraightLine, computed
@@ -46,7 +51,11 @@ class Result:
         return (self.run.stopped or "").startswith("interrupted")
 
     def summary(self) -> dict[str, Any]:
-        """What summary.json holds."""
+        """What summary.json holds.
+
+        Returns:
+            Its entries, in SI units.
+        """
         run, verdict = self.run, self.verdict
         errors = {} if run.desired is None else _errors(run)
         return {
@@ -67,10 +76,17 @@ class Result:
             "seconds": self.seconds,
         }
 
-    def contents(self) -> dict[Path, str]:
-        """The texts of the files that a run leaves, by their names, without the report."""
+    def contents(self, folder: str | Path = "") -> dict[Path, str]:
+        """The texts of the files that a run leaves, without the report.
+
+        Args:
+            folder: Where they are to lie; the working folder without it.
+
+        Returns:
+            The texts by the names of their files.
+        """
         texts = {
-            Path("scenario.json"): self.scenario.text() + "\n",
+            Path("scenario.json"): self.scenario.text_in(folder) + "\n",
             Path("summary.json"): json.dumps(self.summary(), indent=2) + "\n",
         }
         if self.scenario.outputs.csv:
@@ -78,25 +94,53 @@ class Result:
         return texts
 
     def save(self, folder: str | Path) -> Path:
-        """Write run.npz, motion.csv, summary.json and scenario.json, and give their folder."""
+        """Write run.npz, motion.csv, summary.json and scenario.json.
+
+        Args:
+            folder: Where to; it is made if it is not there.
+
+        Returns:
+            The folder.
+        """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        for name, text in self.contents().items():
+        for name, text in self.contents(target).items():
             (target / name).write_text(text)
         if self.scenario.outputs.npz:
             self.run.save(target / "run.npz")
         return target
 
 
-def run(scenario: Scenario | None = None, *, progress: bool = False) -> Result:
+def run(
+    scenario: Scenario | None = None, *, progress: bool = False, robot: Dynamics | None = None
+) -> Result:
     """The result of a scenario; without one, of the straight line of Valera et al. 2003.
-    ``progress`` shows a bar. A run that is interrupted from the keyboard keeps its data. Warnings
-    that are given on the way are those of the result."""
+
+    A run that is interrupted from the keyboard keeps its data. Warnings that are given on the way
+    are those of the result.
+
+    Args:
+        scenario: What to do.
+        progress: Whether to show a bar.
+        robot: The scenario's, where it has been made before.
+
+    Returns:
+        A `Result`.
+
+    Examples:
+        >>> task = {"kind": "fall", "until": 0.5}
+        >>> fall = appell.study.Scenario(robot="planar_chain", task=task)
+        >>> result = appell.study.run(fall.changed({"task.until": 0.2}))
+        >>> round(float(result.run.t[-1]), 6), result.interrupted
+        (0.2, False)
+        >>> sorted(file.name for file in result.save(tmp / "fall").iterdir())
+        ['motion.csv', 'run.npz', 'scenario.json', 'summary.json']
+    """
     scenario = scenario or puma_line()
     begin = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        built = build(scenario)
+        built = build(scenario, robot)
         motion, line = _moved(built, progress)
     told = tuple(dict.fromkeys(str(w.message) for w in caught))
     told += motion.warnings if line is None else ()
@@ -110,10 +154,43 @@ def _moved(built: Built, progress: bool) -> tuple[Run, StraightLine | None]:
         with scenario.at("task"):
             line = computed(scenario, robot, built.options["formulation"])  # type: ignore[arg-type]
         return _of_line(line), line
-    with scenario.at("task"):
+    with scenario.at("task"), _relocated(scenario):
         if built.law is None:
             return simulate(robot, progress=progress, **built.options), None
         return track(robot, built.law, built.trajectory, progress=progress, **built.options), None
+
+
+# Of which entry a message of simulate or track is, by the words that it has.
+_ABOUT: dict[str, Where] = {
+    **{rf"^{x} ": ("integrator", x) for x in Integrator.model_fields},
+    " has no formulation ": ("integrator", "formulation"),
+    **{rf"^{x} ": ("contacts", x) for x in Contacts.model_fields},
+    " has no frame ": ("contacts", "points"),
+    "^(period|delay) ": ("sampling",),
+    "^until .* samples": ("sampling", "period"),
+    **{rf"^{x} ": ("sensors", x) for x in SensorSection.model_fields},
+    "^torque_limit ": ("actuators", "torque_limit"),
+    "^Motor: ": ("actuators", "motor"),
+    "^Friction: ": ("robot", "friction"),
+    " starts .*limit": ("start",),
+}
+_IN_A_FILE = {"pass stops=False": "set [contacts] stops = false", "change q0": "change [start] q"}
+
+
+@contextmanager
+def _relocated(scenario: Scenario) -> Iterator[None]:
+    """A message of simulate or track has the place of the entry that it is about."""
+    try:
+        yield
+    except AppellError as problem:
+        words = str(problem).removeprefix("simulate: ").removeprefix("track: ")
+        for about, place in _ABOUT.items():
+            if re.search(about, words):
+                for python, file in _IN_A_FILE.items():
+                    words = words.replace(python, file)
+                with scenario.at(*place):
+                    raise InputError(words.removeprefix(f"{place[-1]} = ")) from problem
+        raise
 
 
 def _of_line(line: StraightLine) -> Run:

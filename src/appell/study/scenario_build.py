@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
 from appell import walls
 from appell.control.laws import law_named
+from appell.control.laws.former_names import present_name
 from appell.control.laws.law import Law
 from appell.control.tracking.hardware import Adc, Friction, Motor
 from appell.errors import InputError, nearest
@@ -23,7 +25,7 @@ from appell.robots.registry import load
 from appell.study.disturbances import disturbances_of
 from appell.study.positions import Positions, positions_of
 from appell.study.puma_line import PumaLine
-from appell.study.scenario import LawSection, Located, Payload, Scenario
+from appell.study.scenario import LawSection, Located, Payload, Scenario, is_file
 from appell.study.scenario_tasks import FallTask, FollowedTask, TorqueTask
 from appell.study.section import Section
 from appell.study.task_motion import motion_of
@@ -31,8 +33,8 @@ from appell.study.task_motion import motion_of
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """What a run needs. ``options`` are those of :func:`appell.control.track` where there is a
-    law, else of :func:`appell.simulate`."""
+    """What a run needs. ``options`` are those of `appell.control.track` where there is a
+    law, else of `appell.simulate`."""
 
     scenario: Scenario
     robot: Dynamics
@@ -41,10 +43,24 @@ class Built:
     options: Mapping[str, Any]
 
 
-def build(scenario: Scenario) -> Built:
-    """The robot, the law, the trajectory and the options that a scenario describes."""
+def build(scenario: Scenario, robot: Dynamics | None = None) -> Built:
+    """The robot, the law, the trajectory and the options that a scenario describes; nothing moves.
+
+    Args:
+        scenario: What to do.
+        robot: Its robot, where that has been made before.
+
+    Returns:
+        A `Built`.
+
+    Examples:
+        >>> task = {"kind": "fall", "until": 0.5}
+        >>> fall = appell.study.Scenario(robot="planar_chain", task=task)
+        >>> appell.study.build(fall).robot.nv
+        3
+    """
     task = scenario.task
-    robot = robot_of(scenario)
+    robot = robot or robot_of(scenario)
     if isinstance(task, PumaLine):
         _refuse_sections(scenario, "puma_line", _ALL)
         if scenario.angles != "degrees" and "orientation" in task.said:
@@ -56,12 +72,13 @@ def build(scenario: Scenario) -> Built:
     places = positions_of(scenario, robot)
     q0, v0 = places.start()
     if isinstance(task, FollowedTask):
-        law = law_of(scenario)
+        law = law_of(scenario, robot)
         with scenario.at("task"):
             trajectory, begin = motion_of(places, task, q0)
         options = {**_tracked(scenario, robot, places), "q0": begin, "v0": v0, "until": task.until}
         return Built(scenario, robot, law, trajectory, options)
-    options = {**_simulated(scenario, robot, places), "q0": q0, "v0": v0, "until": task.until}
+    robot = _rubbed(scenario, robot)
+    options = {**_simulated(scenario, robot), "q0": q0, "v0": v0, "until": task.until}
     return Built(scenario, robot, None, None, options)
 
 
@@ -72,7 +89,7 @@ def robot_of(scenario: Scenario, *, believed: bool = False) -> Dynamics:
     """The robot of a scenario, or the one that its law believes to move."""
     section, folder = scenario.robot, scenario.source.folder
     model = section.model
-    if model.lower().endswith(".urdf"):
+    if is_file("robot.model", model):
         model = str(folder / Path(model).expanduser())
     given = {name: getattr(section, name) for name in ("base", "root", "mimic")}
     options = {name: x for name, x in given.items() if x is not None} | section.options
@@ -112,16 +129,17 @@ def _changed(scenario: Scenario, robot: Any, believed: bool) -> Any:
     return robot
 
 
-def law_of(scenario: Scenario) -> Law:
-    """The law of a scenario, for the robot that it believes to move."""
+def law_of(scenario: Scenario, robot: Dynamics) -> Law:
+    """The law of a scenario, for the robot that it believes to move: the one that does, unless the
+    scenario says otherwise."""
     section = scenario.law or LawSection.model_validate({})
     with scenario.at("law", "name"):
         kind = law_named(section.name) if ":" not in section.name else None
         kind = kind or imported(section.name, scenario.source.folder)
         if not (isinstance(kind, type) and issubclass(kind, Law)):
             raise InputError(f"'{section.name}': expected a class derived from appell.control.Law.")
-    given = section.model_extra or {}
     known = [f.name for f in fields(kind) if f.init and f.name not in ("robot", "formulation")]
+    given = _present_names(scenario, section, known)
     for name in given:
         if name not in known:
             near = nearest(name, known)
@@ -129,12 +147,26 @@ def law_of(scenario: Scenario) -> Law:
             place = scenario.source.place(("law", name))
             raise Located(f"{place}: {section.name} has no such gain; {cure}")
     options = {} if section.formulation is None else {"formulation": section.formulation}
-    believed = robot_of(scenario, believed=True)
-    with scenario.at("law"):
+    believed = robot_of(scenario, believed=True) if section.believes.said else robot
+    with scenario.at("law"), scenario.at("law", "formulation", about=" has no formulation "):
         try:
             return kind(believed, **given, **options)
         except TypeError as problem:  # a gain without a usual value
             raise InputError(f"{section.name}: {problem}; give it.") from None
+
+
+def _present_names(scenario: Scenario, section: LawSection, known: Sequence[str]) -> dict[str, Any]:
+    """The gains of a law by the names that they have now; a former one is warned of."""
+    gains: dict[str, Any] = {}
+    for name, x in (section.model_extra or {}).items():
+        new = present_name(name, known)
+        if new != name:
+            place = scenario.source.place(("law", name))
+            if new in (section.model_extra or {}):
+                raise Located(f"{place} is now called {new}, which is there, too; leave it out.")
+            warn(f"{place}: the gain {name} is now called {new}", DeprecationWarning, stacklevel=2)
+        gains[new] = x
+    return gains
 
 
 def imported(name: str, folder: Path) -> Any:
@@ -146,6 +178,8 @@ def imported(name: str, folder: Path) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as problem:
         raise InputError(f"'{name}': {problem}; expected module:name.") from None
+    except Exception as problem:  # whatever the module does when it is imported
+        raise InputError(f"'{name}': {type(problem).__name__}: {problem}.") from None
     finally:
         for path in added:
             sys.path.remove(path)
@@ -154,7 +188,41 @@ def imported(name: str, folder: Path) -> Any:
 # Options
 
 
-def _simulated(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
+def _rubbed(scenario: Scenario, robot: Any) -> Any:
+    """The robot with the friction that a scenario without a law gives its joints."""
+    section = scenario.robot.friction
+    if isinstance(section, bool):
+        return robot
+    with scenario.at("robot", "friction"):
+        if section.stiction is not None:
+            raise InputError(
+                "stiction is for runs under a law; without one, a joint at rest is held by its "
+                "coulomb friction: leave stiction out."
+            )
+        driven = getattr(robot.model, "driven", {}).values()
+        names = [body.joint.name for body in driven if body.joint.name in robot.independent]
+        if not names:
+            raise InputError(f"'{robot.name}' has no joints that can have friction; leave it out.")
+        levels = {
+            what: dict(zip(names, _each(what, x, names), strict=True))
+            for what, x in section.model_dump().items()
+            if x is not None
+        }
+        return robot.with_friction(**levels)
+
+
+def _each(what: str, x: float | tuple[float, ...], names: Sequence[str]) -> Sequence[float]:
+    """One number per joint, of one for all or of as many."""
+    if not isinstance(x, tuple):
+        return [x] * len(names)
+    if len(x) != len(names):
+        raise InputError(
+            f"{what} has {len(x)} numbers; expected one, or {len(names)}: {', '.join(names)}."
+        )
+    return x
+
+
+def _simulated(scenario: Scenario, robot: Any) -> dict[str, Any]:
     """The options of appell.simulate, but for the start and the end."""
     _refuse_sections(scenario, scenario.task.kind, ("law", "sampling", "sensors", "actuators"))
     for name in ("max_error", "final_error"):
@@ -162,18 +230,12 @@ def _simulated(scenario: Scenario, robot: Any, places: Positions) -> dict[str, A
             place = scenario.source.place(("expect", name))
             raise Located(f"{place}: not with {scenario.task.kind}, which follows nothing.")
     contacts, integrator = scenario.contacts, scenario.integrator
-    friction = scenario.robot.friction
-    if not isinstance(friction, bool):
-        raise Located(
-            f"{scenario.source.place(('robot', 'friction'))}: without a law, expected true (the "
-            "friction of the robot's own joints) or false."
-        )
     pushes = disturbances_of(scenario, robot)
     return {
         **{name: getattr(contacts, name) for name in type(contacts).model_fields},
         **{name: getattr(integrator, name) for name in type(integrator).model_fields},
         "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
-        "friction": friction,
+        "friction": scenario.robot.friction is not False,
         "torque": pushes.torque(_torque(scenario, robot)),
         "forces": pushes.forces,
         "axes": pushes.axes,
@@ -205,8 +267,8 @@ def _torque(scenario: Scenario, robot: Dynamics) -> Any:
 
 def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
     """The options of appell.control.track, but for the start and the end."""
-    _refuse_sections(scenario, "a law", ("walls",))
-    _refuse_entries(scenario, "contacts", ("stops", "stop_restitution"))
+    struck = ("stops", "stop_restitution", "restitution", "mu", "points")
+    _refuse_entries(scenario, "contacts", struck)
     _refuse_entries(scenario, "integrator", ("method", "formulation"))
     sensors, actuators, friction = scenario.sensors, scenario.actuators, scenario.robot.friction
     pushes = disturbances_of(scenario, robot)
@@ -225,8 +287,8 @@ def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any
         "axes": pushes.axes,
         "formulation": scenario.integrator.formulation,
         "method": scenario.integrator.method,
-        "stops": scenario.contacts.stops,
-        "stop_restitution": scenario.contacts.stop_restitution,
+        "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
+        **{name: getattr(scenario.contacts, name) for name in struck},
     }
 
 
@@ -264,7 +326,6 @@ def _wall(scenario: Scenario, k: int) -> walls.Wall:
 _ALL = ("start", "law", "sampling", "sensors", "actuators", "disturbances", "walls", "contacts",
         "expect")  # fmt: skip
 _WHY = {
-    "walls": "walls are for tasks without a law (fall, torque)",
     "law": "no law moves the robot there; leave it out, or choose another task",
 }
 
@@ -278,6 +339,21 @@ def _refuse_sections(scenario: Scenario, what: str, names: tuple[str, ...]) -> N
             raise Located(f"{scenario.source.place((name,))}: not with {what}: {why}.")
 
 
+# Under a law a motion is computed from sample to sample.
+_FINE = "between samples the motion is computed to 1e-11, whatever it takes; leave it out"
+_WHY_NOT = {
+    "rtol": _FINE,
+    "atol": _FINE,
+    "max_step": "no step is longer than a sample; make [sampling] period shorter",
+    "max_steps": "up to 2000 steps are taken in every sample; leave it out",
+    "singular": "a run ends at the usual distance from a singular configuration; leave it out",
+    "law": "what is struck under a law is thrown back by Newton's rule; leave it out",
+    "gap": "contacts are kept to 1e-6 m; leave it out",
+    "max_impacts": "up to 10000 impacts are computed in every sample; [expect] max_impacts makes "
+    "many a failure",
+}
+
+
 def _refuse_entries(scenario: Scenario, name: str, allowed: tuple[str, ...]) -> None:
     """Entries of a section that would have no effect under a law."""
     section: Section = getattr(scenario, name)
@@ -285,6 +361,6 @@ def _refuse_entries(scenario: Scenario, name: str, allowed: tuple[str, ...]) -> 
         if entry not in allowed:
             place = scenario.source.place((name, entry))
             raise Located(
-                f"{place}: not with a law, which is sampled; of [{name}] it takes "
+                f"{place}: not with a law: {_WHY_NOT[entry]}. Of [{name}] a law takes "
                 f"{', '.join(allowed)}."
             )

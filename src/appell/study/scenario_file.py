@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from appell.errors import InputError, nearest, quoted, shorten
+from appell.errors import InputError, did_you_mean, nearest, quoted, shorten
 from appell.model.settings_file import data_of
 from appell.model.settings_lines import Where
 from appell.study.scenario import Scenario, Source
 
 _FAULTS = 10  # that are told
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
-    """The scenario in a .toml or .json file, checked; paths in it are meant from its folder."""
+    r"""The scenario in a .toml or .json file, checked.
+
+    Args:
+        path: Of the file; paths in it are meant from its folder.
+
+    Returns:
+        A `Scenario`.
+
+    Examples:
+        >>> text = 'robot = "planar_chain"\n[task]\nkind = "fall"\nuntil = 0.5\n'
+        >>> file = tmp / "fall.toml"
+        >>> _ = file.write_text(text)
+        >>> appell.study.read_scenario(file).task.until
+        0.5
+    """
     file = Path(path)
     data, text = data_of(file, "the scenario", InputError)
     return checked(data, Source(file, text))
@@ -28,22 +44,42 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 def checked(data: Any, source: Source | None = None) -> Scenario:
     """The scenario of a file's values; refused with the places of what is wrong in it."""
     source = source or Source()
-    try:
-        scenario = Scenario.model_validate(data)
-    except ValidationError as problem:
-        raise InputError("\n".join(_told(problem, data, source))) from None
+    if isinstance(data, dict) and "task" not in data and {"vary", "scenario", "tune"} & set(data):
+        command = "tune" if "tune" in data else "sweep"
+        raise InputError(
+            f"{source.file or 'this'} is a study, not a scenario: appell {command} runs it."
+        )
+    scenario = valid(Scenario, data, source)
     scenario._source = source
     return scenario
 
 
+def valid(kind: type[Kind], data: Any, source: Source) -> Kind:
+    """A file's values as a kind of section; refused with the places of what is wrong in it."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as problem:
+        raise InputError("\n".join(_told(problem, data, source, kind))) from None
+
+
 def json_schema() -> str:
-    """JSON Schema of scenario files, by which editors complete and check them."""
+    """JSON Schema of scenario files, by which editors complete and check them.
+
+    Returns:
+        The schema's text.
+
+    Examples:
+        >>> '"robot"' in appell.study.json_schema()
+        True
+    """
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     schema |= Scenario.model_json_schema(by_alias=True)
     return json.dumps(schema, indent=2) + "\n"
 
 
-def _told(problem: ValidationError, data: Any, source: Source) -> Iterable[str]:
+def _told(
+    problem: ValidationError, data: Any, source: Source, kind: type[BaseModel]
+) -> Iterable[str]:
     """A line for each place that something is wrong with."""
     faults: dict[Where, list[Any]] = {}
     for error in problem.errors():
@@ -51,8 +87,8 @@ def _told(problem: ValidationError, data: Any, source: Source) -> Iterable[str]:
     inner = {path[:n] for path in faults for n in range(len(path))}
     places = [path for path in faults if path not in inner]  # why no form of the outer one fits
     for path in places[:_FAULTS]:
-        name = source.place(path) or "the scenario"
-        yield shorten(f"{name}{_fault(path, faults[path])}", 600)
+        name = source.place(path).removesuffix(": ") or f"the {kind.__name__.lower()}"
+        yield shorten(f"{name}{_fault(path, faults[path], kind)}", 600)
     if len(places) > _FAULTS:
         yield f"and {len(places) - _FAULTS} more."
 
@@ -71,21 +107,30 @@ def _path(error: Any, data: Any) -> Where:
     return path
 
 
-def _fault(path: Where, errors: list[Any]) -> str:
+def _fault(path: Where, errors: list[Any], kind: type[BaseModel]) -> str:
     first = errors[0]
     if first["type"] == "extra_forbidden":
-        keys = _keys(first["loc"][:-1])
+        keys = _keys(first["loc"][:-1], kind)
         near = nearest(str(path[-1]), keys)
         return f": no such entry; {f'did you mean {near!r}?' if near else _known(keys)}"
     if first["type"] == "missing":
         return ": missing."
     if first["type"] == "union_tag_not_found":
-        return f": kind is missing; expected one of {_kinds()}."
+        return f": kind is missing; expected one of {', '.join(_kinds())}."
     if first["type"] == "union_tag_invalid":
-        return f".kind = {_given(first['ctx']['tag'])}: expected one of {_kinds()}."
-    wanted = dict.fromkeys(_wanted(e) for e in errors)
+        tag, kinds = first["ctx"]["tag"], _kinds()
+        hint = did_you_mean(tag, kinds)
+        return f".kind = {_given(tag)}: expected one of {', '.join(kinds)}.{hint}"
     value = "" if isinstance(first["input"], dict) else f" = {_given(first['input'])}"
-    return f"{value}: expected {' or '.join(wanted)}."
+    if first["type"] == "value_error" and len(errors) == 1:  # in the words of whoever raised it
+        return f"{value}: {first['msg'].removeprefix('Value error, ')}."
+    wanted = dict.fromkeys(_wanted(e) for e in errors)
+    names = re.findall("'([^']*)'", first["ctx"]["expected"]) if _literal(first) else ()
+    return f"{value}: expected {' or '.join(wanted)}.{did_you_mean(first['input'], names)}"
+
+
+def _literal(error: Any) -> bool:
+    return bool(error["type"] == "literal_error")
 
 
 def _wanted(error: Any) -> str:
@@ -102,21 +147,20 @@ def _given(value: Any) -> str:
         return quoted(value)
 
 
-def _kinds() -> str:
+def _kinds() -> list[str]:
     from appell.study.scenario_tasks import Task
 
     union = Task.__origin__  # type: ignore[attr-defined]
-    names = [member.model_fields["kind"].annotation.__args__[0] for member in union.__args__]
-    return ", ".join(names)
+    return [member.model_fields["kind"].annotation.__args__[0] for member in union.__args__]
 
 
 def _known(keys: list[str]) -> str:
     return f"expected one of {', '.join(keys)}."
 
 
-def _keys(loc: tuple[Any, ...]) -> list[str]:
+def _keys(loc: tuple[Any, ...], kind: type[BaseModel]) -> list[str]:
     """The keys of the table at a place."""
-    models: list[type[BaseModel]] = [Scenario]
+    models: list[type[BaseModel]] = [kind]
     for key in loc:
         models = [m for model in models for m in _inside(model, key)] or models
     return list(

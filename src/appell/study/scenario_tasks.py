@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.study.puma_line import PumaLine
 from appell.study.section import Flag, Limits, Number, Positions, Positive, Section, Three
 
@@ -37,15 +38,18 @@ class HoldTask(FollowedTask):
 
     kind: Literal["hold"]
     until: Positive = Field(description="s")
-    at: Positions | None = None
+    at: Positions | None = Field(
+        default=None, description="by joint, or of all; where the robot starts without it"
+    )
 
 
 class JointMove(Section):
     """From where the robot is to another position; joints that are not named stay."""
 
-    to: Positions
-    profile: Literal["quintic", "cubic", "septic", "ramp", "trapezoidal", "jerk_limited"] = (
-        "quintic"
+    to: Positions = Field(description="by joint, or of all")
+    profile: Literal["quintic", "cubic", "septic", "ramp", "trapezoidal", "jerk_limited"] = Field(
+        default="quintic",
+        description="how positions follow time: a polynomial of a duration, or within limits",
     )
     duration: Positive | None = Field(default=None, description="s")
     speed: Limits | None = Field(
@@ -56,10 +60,12 @@ class JointMove(Section):
 
 
 class MovesTask(FollowedTask):
-    """MovesTask of the joints, one after another, with rests between them."""
+    """Moves of the joints, one after another, with rests between them."""
 
     kind: Literal["moves"]
-    moves: Annotated[tuple[JointMove, ...], Field(min_length=1)]
+    moves: Annotated[tuple[JointMove, ...], Field(min_length=1)] = Field(
+        description="one after another"
+    )
 
 
 class ViaTask(FollowedTask):
@@ -70,13 +76,19 @@ class ViaTask(FollowedTask):
         description="after the start; joints that are not named keep the position before"
     )
     times: tuple[Positive, ...] | None = Field(default=None, description="s, one per point")
-    timing: Literal["spline", "time_optimal"] = "spline"
-    ends: Literal["clamped", "natural", "not-a-knot", "periodic"] | None = None
+    timing: Literal["spline", "time_optimal"] = Field(
+        default="spline", description="a cubic spline at given times, or as fast as limits allow"
+    )
+    ends: Literal["clamped", "natural", "not-a-knot", "periodic"] | None = Field(
+        default=None, description="of the spline; clamped is from rest to rest"
+    )
     torque: Limits | None = Field(default=None, description="N m or N; the robot's own without it")
     speed: Limits | None = Field(
         default=None, description="rad/s or m/s; the robot's own without it"
     )
-    acceleration: Limits | None = None
+    acceleration: Limits | None = Field(
+        default=None, description="rad/s^2 or m/s^2; none without it"
+    )
 
     @model_validator(mode="after")
     def _times(self) -> ViaTask:
@@ -105,7 +117,11 @@ class FramePath(FollowedTask):
         default="fixed",
         description="whether the frame's axes stay as they are; free: only its origin",
     )
-    branch: str = "nearest"
+    branch: str = Field(
+        default="nearest",
+        description="which way an arm with a spherical wrist reaches it; nearest to the start",
+        json_schema_extra={"enum": ["nearest", *BRANCHES]},
+    )
     tolerance: Positive | None = Field(default=None, description="m and rad")
 
 
@@ -128,7 +144,9 @@ class CircleTask(FramePath):
 
     kind: Literal["circle"]
     centre: Three = Field(description="m, in the base's axes")
-    normal: Three = (0.0, 0.0, 1.0)
+    normal: Three = Field(
+        default=(0.0, 0.0, 1.0), description="of the circle's plane, in the base's axes"
+    )
     angle: Number | None = Field(default=None, description="a whole turn without it")
     turning: Flag = Field(
         default=False, description="whether the frame's axes turn with the circle"
@@ -139,7 +157,7 @@ class FileTask(FollowedTask):
     """A motion of a CSV or npz file, as ``appell control follow`` reads it."""
 
     kind: Literal["file"]
-    path: str
+    path: str = Field(description="of a .csv or .npz file, from here")
     speed: Positive = Field(default=1.0, description="so many times as fast")
 
 

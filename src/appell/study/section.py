@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from inspect import cleandoc
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,14 +16,29 @@ Many = Annotated[int, Field(strict=True, ge=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Three = tuple[Number, Number, Number]
 Each = Number | tuple[Number, ...]  # one for all joints, or one per joint
+Levels = NotNegative | tuple[NotNegative, ...]
 Limits = Positive | tuple[Positive, ...]
 Positions = dict[str, Number | tuple[Number, ...]] | tuple[Number, ...]  # by joint, or of all
+
+
+def described(schema: dict[str, Any], section: type[BaseModel]) -> None:
+    """Complete a section's JSON Schema from its docstring: the properties that the docstring lists
+    under "Attributes:", and a ``kind``, which is what the section itself is."""
+    summary, _, listed = cleandoc(section.__doc__ or "").partition("\n\nAttributes:\n")
+    entries = re.findall(r"^    (\w+): (.*(?:\n      .*)*)", listed, re.MULTILINE)
+    known = {name: " ".join(text.split()) for name, text in entries}
+    schema["description"] = " ".join(summary.split())
+    for name, entry in schema["properties"].items():
+        if name == "kind" and "const" in entry:
+            entry.setdefault("description", schema["description"])
+        if name in known:
+            entry.setdefault("description", known[name])
 
 
 class Section(BaseModel):
     """A table of a scenario file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=described)
 
     @property
     def said(self) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from appell.study.scenario_file import checked
 TASKS = ("line", "circle", "moves", "via", "hold", "torque", "fall")
 Data = dict[str, Any]
 
+SCHEMA = "scenario.schema.json"  # beside the file, for editors
 _TRIES = 12  # of a kind of task
 _DRAWS = 100  # of configurations, among which the best is chosen
 _TURN, _SLIDE = 10.0, 0.02  # degrees and m that joints move
@@ -56,7 +57,7 @@ def new_scenario(
         try:
             for body in islice(_proposals(kind, subject), _TRIES):
                 try:
-                    _try(checked({**head, **body}, source))
+                    _try(checked({**head, **body}, source), subject)
                 except AppellError as problem:
                     reasons.append(f"{kind}: {problem}")
                 else:
@@ -70,13 +71,13 @@ def new_scenario(
     )
 
 
-def _try(scenario: Scenario) -> None:
+def _try(scenario: Scenario, robot: Dynamics) -> None:
     """Refuse what does not begin or is near a singularity, and torques that lead into one."""
     if scenario.task.kind != "torque":
         with warnings.catch_warnings():
             warnings.simplefilter("error", SingularWarning)
             try:
-                build(scenario)
+                build(scenario, robot)
             except SingularWarning as problem:
                 raise InputError(str(problem)) from None
         return
@@ -117,7 +118,7 @@ def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
         return
     q = _inside(robot)
     start: Data = {}
-    if not np.array_equal(q, robot.neutral()):
+    if is_tree(robot):
         start["start"] = {"q": _by_name(robot, q)}
     if _tight(robot):
         start["contacts"] = {"stops": False}
@@ -134,7 +135,7 @@ def _falling(robot: Dynamics) -> Data:
     """The robot let go: above a floor, if its base is free."""
     q = robot.neutral() if not is_tree(robot) else _inside(robot)
     found: Data = {"task": {"kind": "fall", "until": 1.0}}
-    if not np.array_equal(q, robot.neutral()):
+    if is_tree(robot):
         found["start"] = {"q": _by_name(robot, q)}
     if is_tree(robot) and robot.model.free:
         lowest = float(robot.poses(q)[:, 2, 3].min())
@@ -313,7 +314,8 @@ _COMMENTS = {
     "task.until": "s",
     "task.by": "m from where the frame is, in the base's axes",
     "task.centre": "m, in the base's axes",
-    "law.name": "appell control laws lists them; module:name is one of your own",
+    "start.q": "where it begins, at rest: degrees and m",
+    "law.name": "the controller: appell control laws lists them; module:name is one of your own",
     "sampling.period": "s between samples of the law",
     "expect.max_error": "of any joint, in degrees or m: status 1 if it is exceeded",
     "contacts.restitution": "of walls; stop_restitution is that of the joints' limits, 0",
@@ -321,17 +323,14 @@ _COMMENTS = {
 _MORE = {
     "robot": (
         "# payload = {mass = 1.0, com = [0, 0, 0.05]}",
-        "# gravity = [0, 0, -9.81]",
         "# locked = {}                # joints that are held, with their positions",
         "# friction = true            # that of the robot's own joints",
     ),
     "law": ("# believes = {payload = {mass = 0.0}}   # what its model has other than the robot",),
     "sampling": ("# delay = 1                 # samples",),
 }
-_TAIL = """
-# Also: [sensors], [actuators], [[disturbances]], [[walls]], [integrator], [outputs]:
-# docs/scenarios.md, or your editor with the schema that `appell run --schema` prints.
-"""
+_OTHERS = ("sensors", "actuators", "disturbances", "walls", "contacts", "integrator", "outputs",
+           "expect")  # fmt: skip
 
 
 def _written(data: Data, robot: Dynamics) -> str:
@@ -339,7 +338,7 @@ def _written(data: Data, robot: Dynamics) -> str:
     kind = data["task"]["kind"]
     title = f"{robot.name}: {kind}"
     lines = [
-        "#:schema ./scenario.schema.json", f"title = {json.dumps(title)}",
+        f"#:schema ./{SCHEMA}", f"title = {json.dumps(title)}",
         _entry("angles", data["angles"], "angles"),
     ]  # fmt: skip
     for table in ("robot", "start", "task", "walls", "contacts", "law", "sampling", "integrator",
@@ -348,8 +347,21 @@ def _written(data: Data, robot: Dynamics) -> str:
             head = f"[[{table}]]" if isinstance(data[table], list) else f"[{table}]"
             lines += ["", head]
             lines += [_entry(k, x, f"{table}.{k}") for k, x in section.items()]
+        lines += [_gravity(robot)] if table == "robot" else ()
         lines += _MORE.get(table, ()) if table in data else ()
-    return "\n".join(lines) + "\n" + _TAIL
+    others = ", ".join(name for name in _OTHERS if name not in data)
+    lines += [
+        "", f"# Other sections: {others}.",
+        "# docs/scenarios.md describes them; editors complete them by the schema beside this file.",
+        "# outputs = {animation = true} shows the moving robot in the report.",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _gravity(robot: Dynamics) -> str:
+    """The robot's own gravity, to be changed."""
+    field = [float(f"{x:.6g}") + 0.0 for x in robot.model.gravity]
+    return f"# gravity = {_toml(field):<16} # m/s^2, in the base's axes"
 
 
 def _sections(found: Any) -> list[Data]:

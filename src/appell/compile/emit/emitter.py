@@ -2,7 +2,7 @@
 
 An emitter is a table of the operations that it knows, which has all primitives, and a few methods
 that read, keep and write values in its language. An operation that is not in its table is a routine
-(:mod:`appell.compile.elementary`).
+(`appell.compile.elementary`).
 """
 
 from __future__ import annotations
@@ -93,6 +93,10 @@ class Emitter(Writer):
         """The results of a routine for some lists of operands."""
         return [self.call(op, operands) for operands in many]
 
+    def unread(self) -> Sequence[tuple[int, int]]:
+        """Inputs that no result depends on, and whose NaN is to be seen nevertheless."""
+        return self.tape.unread()
+
     def walk(self, number: int) -> None:
         """Write one function; the first also computes the sines and cosines that need no others."""
         self.names.clear()
@@ -100,7 +104,7 @@ class Emitter(Writer):
         if number == 0:
             for place in self.plan.before_angles:
                 self.step(place)
-            self.turn(self.plan.angles, self.tape.unread())
+            self.turn(self.plan.angles, self.unread())
         places, steps, operands = self.plan.parts[number], self.tape.steps, self.plan.operands
         self.beside = {
             a: [b]
@@ -109,7 +113,11 @@ class Emitter(Writer):
         }
         for place in places:
             self.step(place)
-        for window in self.plan.windows[number]:
+        self.finish(self.plan.windows[number])
+
+    def finish(self, windows: Sequence[Window]) -> None:
+        """Write results."""
+        for window in windows:
             self.store(window)
 
     def value(self, place: int) -> Name:

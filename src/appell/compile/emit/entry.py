@@ -1,9 +1,9 @@
-"""One state from Python without NumPy's machinery: a compiled function that CPython calls.
+"""States from Python without NumPy's machinery: a compiled function that CPython calls.
 
-For arrays exactly as the kernel wants them (its dtype, one state, contiguous) the
-compiled code reads their memory, makes the result and returns it; anything else is
-handed to a Python function. Objects' layouts are those of CPython's and NumPy's
-binary interface, and are verified before use.
+For arrays exactly as the kernel wants them (its dtype, one state or one batch, contiguous) the
+compiled code reads their memory, makes the result, or writes into a given array, and returns
+it; anything else is handed to a Python function, and so are batches that take long. Objects'
+layouts are those of CPython's and NumPy's binary interface, and are verified before use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.compile.gufunc import numpy_function
+from appell.compile.gufunc import core, numpy_function
 
 if TYPE_CHECKING:
     from appell.compile.tape import Tape
@@ -26,11 +26,20 @@ Shape = tuple[int, ...]
 
 _NEW_ARRAY = 93  # PyArray_New's place in NumPy's table of functions
 _FASTCALL = 0x80
-_TABLE = ("array", "dtype", "new", "otherwise", "vectorcall", "num")
+_TABLE = (
+    "array", "dtype", "new", "otherwise", "vectorcall", "num", "data", "keep", "into",
+    "release", "regain",
+)  # fmt: skip
+_NUMBERS = ("num", "into")  # the others are pointers
+
+# Operations of a batch that is computed here: a hundred microseconds on a fast processor, after
+# which other threads may be worth their cost; and those of one that is computed with the
+# interpreter's lock held: ten. Results beyond as many bytes may be written faster in another way.
+_HERE, _HELD, _LARGE = 2_500_000, 250_000, 2 << 20
 
 # Offsets in an ndarray object: type, data, number of axes, shape, dtype, flags.
 _TYPE, _DATA, _AXES, _SHAPE, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
-_CONTIGUOUS_AND_ALIGNED = 0x0101
+_CONTIGUOUS_AND_ALIGNED, _WRITABLE = 0x0101, 0x0400
 
 
 @cache
@@ -64,17 +73,25 @@ def entry(
     dtype: np.dtype[Any],
     otherwise: Callable[..., Any],
     owner: Any,
+    data: Any,
+    into: bool = False,
 ) -> Any:
     """The compiled function ``call`` as a Python function that keeps its owner alive, and what
-    the owner must keep in turn."""
+    the owner must keep in turn. ``data`` is what the loop is given; ``into``: the last argument is
+    the array to write into."""
     api = ctypes.pythonapi
-    table = (ctypes.c_void_p * 6)(
+    table = (ctypes.c_void_p * len(_TABLE))(
         id(np.ndarray),
         id(dtype),
         numpy_function("_ARRAY_API", _NEW_ARRAY),
         id(otherwise),
         ctypes.cast(api.PyObject_Vectorcall, ctypes.c_void_p).value,
         dtype.num,
+        ctypes.addressof(data),
+        ctypes.cast(api.Py_IncRef, ctypes.c_void_p).value,
+        into,
+        ctypes.cast(api.PyEval_SaveThread, ctypes.c_void_p).value,
+        ctypes.cast(api.PyEval_RestoreThread, ctypes.c_void_p).value,
     )
     make_capsule = api.PyCapsule_New
     make_capsule.restype = ctypes.py_object
@@ -85,7 +102,7 @@ def entry(
     make_function.restype = ctypes.py_object
     make_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     function = make_function(ctypes.addressof(method), capsule, owner)
-    return function, (table, method, otherwise, dtype)
+    return function, (table, method, otherwise, dtype, data)
 
 
 def emit_call(tape: Tape, real: Any, lanes: int) -> str:
@@ -105,20 +122,43 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
             for k, what in enumerate(_TABLE)
             for line in (
                 f"  %{what}.at = getelementptr ptr, ptr %table, i64 {k}",
-                f"  %{what} = load {'i64' if what == 'num' else 'ptr'}, ptr %{what}.at",
+                f"  %{what} = load {'i64' if what in _NUMBERS else 'ptr'}, ptr %{what}.at",
             )
         ),
-        f"  %enough = icmp eq i64 %nargs, {len(inputs)}",
-        "  br i1 %enough, label %type0, label %slow",
+        f"  %wanted = add i64 %into, {len(inputs)}",
+        "  %enough = icmp eq i64 %nargs, %wanted",
+        "  %makes = icmp eq i64 %into, 0",
+        "  br i1 %enough, label %look, label %slow",
+        "look:",  # at the first argument: is it one state, or many?
+        "  %first = load ptr, ptr %args",
+        f"  %kind.at = getelementptr i8, ptr %first, i64 {_TYPE}",
+        "  %kind.first = load ptr, ptr %kind.at",
+        "  %plain = icmp eq ptr %kind.first, %array",
+        "  br i1 %plain, label %count, label %slow",
+        "count:",
+        f"  %axes.at = getelementptr i8, ptr %first, i64 {_AXES}",
+        "  %axes = load i32, ptr %axes.at",
+        f"  %one = icmp eq i32 %axes, {len(inputs[0])}",
+        "  %single = and i1 %one, %makes",
+        "  br i1 %single, label %type0, label %many.type0",
+        *_one(inputs, result, real, lanes),
+        *_many(tape, inputs, result, real, lanes),
+        "failed:",
+        "  ret ptr null",
+        "slow:",
+        "  %z = call ptr %vectorcall(ptr %otherwise, ptr %args, i64 %nargs, ptr null)",
+        "  ret ptr %z",
+        "}",
     ]
+    return "\n".join(lines)
+
+
+def _one(inputs: list[Shape], result: Shape, real: Any, lanes: int) -> list[str]:
+    """One state: in all lanes."""
+    lines: list[str] = []
     for k, shape in enumerate(inputs):
-        lines += _checked(k, shape, "run" if k + 1 == len(inputs) else f"type{k + 1}")
-    lines += ["run:", f"  %shape = alloca [{len(result)} x i64]"]
-    for axis, size in enumerate(result):
-        lines += [
-            f"  %size{axis} = getelementptr i64, ptr %shape, i64 {axis}",
-            f"  store i64 {size}, ptr %size{axis}",
-        ]
+        lines += _checked(k, shape, "", "run" if k + 1 == len(inputs) else f"type{k + 1}")
+    lines += ["run:", *_new("one", result)]
     rows = []
     for k, shape in enumerate([*inputs, result]):
         width = prod(shape) * real.size
@@ -126,70 +166,179 @@ def emit_call(tape: Tape, real: Any, lanes: int) -> str:
         lines.append(f"  %buffer{k} = alloca [{lanes * width} x i8], align 64")
         if k < len(inputs):
             lines += [
-                f"  %data{k}.at = getelementptr i8, ptr %x{k}, i64 {_DATA}",
-                f"  %data{k} = load ptr, ptr %data{k}.at",
+                *_data(f"%data{k}", f"%x{k}"),
                 f"  call void @fill(ptr %buffer{k}, ptr %data{k}, i64 {prod(shape)})",
             ]
-    last = len(inputs)
-    lines += [
-        "  %kind = trunc i64 %num to i32",
-        f"  %y = call ptr %new(ptr %array, i32 {len(result)}, ptr %shape, i32 %kind, "
-        "ptr null, ptr null, i32 0, i32 0, ptr null)",
-        "  %none = icmp eq ptr %y, null",
-        "  br i1 %none, label %failed, label %compute",
-        "compute:",
+    return [
+        *lines,
         f"  call void @body({', '.join(rows)})",
-        f"  %target.at = getelementptr i8, ptr %y, i64 {_DATA}",
-        "  %target = load ptr, ptr %target.at",
-        f"  call void @copy(ptr %target, ptr %buffer{last}, i64 {prod(result)})",
-        "  ret ptr %y",
-        "failed:",
-        "  ret ptr null",
-        "slow:",
-        "  %z = call ptr %vectorcall(ptr %otherwise, ptr %args, i64 %nargs, ptr null)",
-        "  ret ptr %z",
-        "}",
-    ]  # fmt: skip
-    return "\n".join(lines)
+        *_data("%target", "%one.y"),
+        f"  call void @copy(ptr %target, ptr %buffer{len(inputs)}, i64 {prod(result)})",
+        "  ret ptr %one.y",
+    ]
 
 
-def _checked(k: int, shape: Shape, then: str) -> list[str]:
-    """Argument k is an ndarray of the table's dtype and of this shape, contiguous and aligned."""
+def _many(tape: Tape, inputs: list[Shape], result: Shape, real: Any, lanes: int) -> list[str]:
+    """A batch along one axis: by the loop that NumPy calls, with the strides it would give."""
+    shapes = [core(shape) for shape in (*inputs, result)]
+    steps = max(len(tape), 1)
+    most = max(lanes, min(_HERE // steps, _LARGE // (prod(result) * real.size)))
+    lines: list[str] = []
+    for k, shape in enumerate(inputs):
+        then = "many.run" if k + 1 == len(inputs) else f"many.type{k + 1}"
+        lines += _checked(k, shape, "many.", then, most)
+    strides = [prod(shape) * real.size for shape in shapes]
+    for shape in shapes:
+        strides += [prod(shape[axis + 1 :]) * real.size for axis in range(len(shape))]
+    lines += [
+        "many.run:",
+        "  br i1 %makes, label %many.make, label %many.type" + str(len(inputs)),
+        *_into(inputs, result, real, most),
+        "many.make:",
+        *_new("many", result, "%many.n0"),
+        "  br label %many.ready",
+        "many.ready:",
+        f"  %results = phi ptr [%many.y, %many.compute], [%many.x{len(inputs)}, %many.given]",
+        f"  %pointers = alloca [{len(shapes)} x ptr]",
+        f"  %strides = alloca [{len(strides)} x i64]",
+        "  %count.at = alloca i64",
+        "  store i64 %many.n0, ptr %count.at",
+    ]
+    for k in range(len(shapes)):
+        array = f"%many.x{k}" if k < len(inputs) else "%results"
+        lines += [
+            *_data(f"%start{k}", array),
+            f"  %pointer{k} = getelementptr ptr, ptr %pointers, i64 {k}",
+            f"  store ptr %start{k}, ptr %pointer{k}",
+        ]
+    for k, stride in enumerate(strides):
+        lines += [
+            f"  %stride{k} = getelementptr i64, ptr %strides, i64 {k}",
+            f"  store i64 {stride}, ptr %stride{k}",
+        ]
+    run = "  call void @loop(ptr %pointers, ptr %count.at, ptr %strides, ptr %data)"
+    return [
+        *lines,
+        f"  %held = icmp ule i64 %many.n0, {_HELD // steps}",
+        "  br i1 %held, label %many.held, label %many.released",
+        "many.held:",
+        run,
+        "  ret ptr %results",
+        "many.released:",
+        "  %thread = call ptr %release()",
+        run,
+        "  call void %regain(ptr %thread)",
+        "  ret ptr %results",
+    ]
+
+
+def _into(inputs: list[Shape], result: Shape, real: Any, most: int) -> list[str]:
+    """The last argument: an array for the results, writable, and apart from all inputs."""
+    place = len(inputs)
+    x, apart = f"%many.x{place}", "%writable"
     lines = [
-        f"type{k}:",
-        f"  %x{k}.at = getelementptr ptr, ptr %args, i64 {k}",
-        f"  %x{k} = load ptr, ptr %x{k}.at",
-        f"  %class{k}.at = getelementptr i8, ptr %x{k}, i64 {_TYPE}",
-        f"  %class{k} = load ptr, ptr %class{k}.at",
-        f"  %is{k} = icmp eq ptr %class{k}, %array",
-        f"  br i1 %is{k}, label %axes{k}, label %slow",
-        f"axes{k}:",
-        f"  %axes{k}.at = getelementptr i8, ptr %x{k}, i64 {_AXES}",
-        f"  %axes{k}.n = load i32, ptr %axes{k}.at",
-        f"  %axes{k}.ok = icmp eq i32 %axes{k}.n, {len(shape)}",
-        f"  %dtype{k}.at = getelementptr i8, ptr %x{k}, i64 {_DTYPE}",
-        f"  %dtype{k} = load ptr, ptr %dtype{k}.at",
-        f"  %dtype{k}.ok = icmp eq ptr %dtype{k}, %dtype",
-        f"  %flags{k}.at = getelementptr i8, ptr %x{k}, i64 {_FLAGS}",
-        f"  %flags{k} = load i32, ptr %flags{k}.at",
-        f"  %flags{k}.both = and i32 %flags{k}, {_CONTIGUOUS_AND_ALIGNED}",
-        f"  %flags{k}.ok = icmp eq i32 %flags{k}.both, {_CONTIGUOUS_AND_ALIGNED}",
-        f"  %plain{k}.a = and i1 %axes{k}.ok, %dtype{k}.ok",
-        f"  %plain{k} = and i1 %plain{k}.a, %flags{k}.ok",
-        f"  br i1 %plain{k}, label %shape{k}, label %slow",
-        f"shape{k}:",
-        f"  %shape{k}.at = getelementptr i8, ptr %x{k}, i64 {_SHAPE}",
-        f"  %shape{k}.p = load ptr, ptr %shape{k}.at",
+        *_checked(place, result, "many.", "many.apart", most),
+        "many.apart:",
+        f"  %write = and i32 {x}.flags, {_WRITABLE}",
+        "  %writable = icmp ne i32 %write, 0",
+    ]
+    for k, shape in enumerate((*inputs, result)):
+        lines += [
+            *_data(f"%from{k}", f"%many.x{k}"),
+            f"  %size{k} = mul i64 %many.n0, {prod(shape) * real.size}",
+            f"  %to{k} = getelementptr i8, ptr %from{k}, i64 %size{k}",
+        ]
+    for k in range(place):
+        lines += [
+            f"  %before{k} = icmp ule ptr %to{k}, %from{place}",
+            f"  %after{k} = icmp ule ptr %to{place}, %from{k}",
+            f"  %beside{k} = or i1 %before{k}, %after{k}",
+            f"  %apart{k} = and i1 {apart}, %beside{k}",
+        ]
+        apart = f"%apart{k}"
+    return [
+        *lines,
+        f"  br i1 {apart}, label %many.given, label %slow",
+        "many.given:",
+        f"  call void %keep(ptr {x})",
+        "  br label %many.ready",
+    ]
+
+
+def _new(name: str, shape: Shape, leading: str = "") -> list[str]:
+    """A new array, with a leading axis if there is one; the code ends where there is no memory."""
+    sizes = [*([leading] if leading else []), *map(str, shape)]
+    lines = [f"  %{name}.shape = alloca [{len(sizes)} x i64]"]
+    for axis, size in enumerate(sizes):
+        lines += [
+            f"  %{name}.size{axis} = getelementptr i64, ptr %{name}.shape, i64 {axis}",
+            f"  store i64 {size}, ptr %{name}.size{axis}",
+        ]
+    return [
+        *lines,
+        f"  %{name}.kind = trunc i64 %num to i32",
+        f"  %{name}.y = call ptr %new(ptr %array, i32 {len(sizes)}, ptr %{name}.shape, "
+        f"i32 %{name}.kind, ptr null, ptr null, i32 0, i32 0, ptr null)",
+        f"  %{name}.none = icmp eq ptr %{name}.y, null",
+        f"  br i1 %{name}.none, label %failed, label %{name}.compute",
+        f"{name}.compute:",
+    ]
+
+
+def _data(name: str, array: str) -> list[str]:
+    """Where an array's numbers are."""
+    return [
+        f"  {name}.at = getelementptr i8, ptr {array}, i64 {_DATA}",
+        f"  {name} = load ptr, ptr {name}.at",
+    ]
+
+
+def _checked(k: int, shape: Shape, way: str, then: str, most: int = 0) -> list[str]:
+    """Argument k is an ndarray of the table's dtype and of this shape, contiguous and aligned; of
+    ``most`` states at most, as many as the first has, where there are many."""
+    x, axes = f"%{way}x{k}", len(shape) + bool(most)
+    lines = [
+        f"{way}type{k}:",
+        f"  {x}.at = getelementptr ptr, ptr %args, i64 {k}",
+        f"  {x} = load ptr, ptr {x}.at",
+        f"  {x}.class.at = getelementptr i8, ptr {x}, i64 {_TYPE}",
+        f"  {x}.class = load ptr, ptr {x}.class.at",
+        f"  {x}.is = icmp eq ptr {x}.class, %array",
+        f"  br i1 {x}.is, label %{way}axes{k}, label %slow",
+        f"{way}axes{k}:",
+        f"  {x}.axes.at = getelementptr i8, ptr {x}, i64 {_AXES}",
+        f"  {x}.axes = load i32, ptr {x}.axes.at",
+        f"  {x}.axes.ok = icmp eq i32 {x}.axes, {axes}",
+        f"  {x}.dtype.at = getelementptr i8, ptr {x}, i64 {_DTYPE}",
+        f"  {x}.dtype = load ptr, ptr {x}.dtype.at",
+        f"  {x}.dtype.ok = icmp eq ptr {x}.dtype, %dtype",
+        f"  {x}.flags.at = getelementptr i8, ptr {x}, i64 {_FLAGS}",
+        f"  {x}.flags = load i32, ptr {x}.flags.at",
+        f"  {x}.flags.both = and i32 {x}.flags, {_CONTIGUOUS_AND_ALIGNED}",
+        f"  {x}.flags.ok = icmp eq i32 {x}.flags.both, {_CONTIGUOUS_AND_ALIGNED}",
+        f"  {x}.plain = and i1 {x}.axes.ok, {x}.dtype.ok",
+        f"  {x}.usual = and i1 {x}.plain, {x}.flags.ok",
+        f"  br i1 {x}.usual, label %{way}shape{k}, label %slow",
+        f"{way}shape{k}:",
+        f"  {x}.shape.at = getelementptr i8, ptr {x}, i64 {_SHAPE}",
+        f"  {x}.shape = load ptr, ptr {x}.shape.at",
     ]
     fits = "true"
-    for axis, size in enumerate(shape):
+    wanted: list[int | str] = [*([f"%{way}n0"] if most else []), *shape]
+    for axis, size in enumerate(wanted):
         lines += [
-            f"  %n{k}.{axis}.at = getelementptr i64, ptr %shape{k}.p, i64 {axis}",
-            f"  %n{k}.{axis} = load i64, ptr %n{k}.{axis}.at",
-            f"  %fit{k}.{axis} = icmp eq i64 %n{k}.{axis}, {size}",
-            f"  %fits{k}.{axis} = and i1 {fits}, %fit{k}.{axis}",
+            f"  {x}.n{axis}.at = getelementptr i64, ptr {x}.shape, i64 {axis}",
+            f"  {x}.n{axis} = load i64, ptr {x}.n{axis}.at",
         ]
-        fits = f"%fits{k}.{axis}"
+        if most and axis == 0 and k == 0:
+            lines += [
+                f"  %{way}n0 = add i64 {x}.n0, 0",
+                f"  {x}.fit0 = icmp ule i64 %{way}n0, {most}",
+            ]
+        else:
+            lines.append(f"  {x}.fit{axis} = icmp eq i64 {x}.n{axis}, {size}")
+        lines.append(f"  {x}.fits{axis} = and i1 {fits}, {x}.fit{axis}")
+        fits = f"{x}.fits{axis}"
     return [*lines, f"  br i1 {fits}, label %{then}, label %slow"]
 
 

@@ -1,8 +1,8 @@
 """The inner loop of a NumPy gufunc, in LLVM IR.
 
 ``loop`` hands contiguous rows to ``body`` as they are, and copies rows with other
-strides, and the last few, through a small buffer. Many wide results go from the buffer
-to memory by ``stream``, past the caches, which need not read first what is overwritten.
+strides, and the last few, through a small buffer. Where its data ask for it, wide results go from
+the buffer to memory by ``stream``, past the caches, which need not read first what is overwritten.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 _ALL_EXCEPTIONS = 61 if platform.machine().lower() in ("x86_64", "amd64") else 31  # C's fenv.h
 
-
-_LARGE = 2 << 20  # bytes of results: more than a core's own caches hold
 _NEAR = 32 << 10  # bytes
+_ALIGNED = 16  # bytes: where NumPy's arrays begin
 
 
 def streams(tape: Tape, real: Real, lanes: int) -> bool:
@@ -110,8 +109,8 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
         )
     rows = ", ".join(f"ptr %row{k}" for k in range(n_all))
     if streams(tape, real, lanes):
-        head += _many(range(n_in, n_all), sum(map(prod, shapes[n_in:])) * real.size)
-        work = ["  %streaming = and i1 %full, %many", *work]
+        head += _past(range(n_in, n_all))
+        work = ["  %streaming = and i1 %full, %past", *work]
         fence = ["  fence seq_cst"]  # before another thread is told that results are there
     else:
         fence = []
@@ -148,36 +147,78 @@ def _loop(tape: Tape, real: Real, lanes: int) -> str:
     )
 
 
-def _many(outputs: Sequence[int], size: int) -> list[str]:
-    """Whether results are many, one after another, and begin where 32 bytes do."""
-    lines = [f"%written = mul i64 %n, {size}", f"%large = icmp sge i64 %written, {_LARGE}"]
-    so_far = "%large"
+def _past(outputs: Sequence[int]) -> list[str]:
+    """Whether results go past the caches: where this is asked for, and they lie one after another
+    and begin where as many bytes do as NumPy aligns them to."""
+    lines = [
+        "%flag.at = getelementptr i64, ptr %data, i64 1",
+        "%flag = load i64, ptr %flag.at",
+        "%asked = icmp ne i64 %flag, 0",
+    ]
+    so_far = "%asked"
     for k in outputs:
         lines += [
             f"%address{k} = ptrtoint ptr %base{k} to i64",
-            f"%over{k} = and i64 %address{k}, 31",
+            f"%over{k} = and i64 %address{k}, {_ALIGNED - 1}",
             f"%even{k} = icmp eq i64 %over{k}, 0",
             f"%fits{k} = and i1 %even{k}, %tight{k}",
             f"%all{k} = and i1 {so_far}, %fits{k}",
         ]
         so_far = f"%all{k}"
-    return [*lines, f"%many = and i1 {so_far}, true"]
+    return [*lines, f"%past = and i1 {so_far}, true"]
 
 
-# Whole lines, one after another: a line that is left half written for another row's costs twice.
+# Whole lines of 64 bytes go past the caches, in order; what is before the first and after the last
+# is shared with other rows and goes through them: a line written in both ways costs twice.
 _STREAM = """
 define internal void @stream(ptr %to, ptr %from, i64 %size) noinline {
 entry:
-  br label %next
-next:
-  %i = phi i64 [0, %entry], [%more, %next]
-  %a = getelementptr i8, ptr %from, i64 %i
-  %b = getelementptr i8, ptr %to, i64 %i
-  %x = load <4 x i64>, ptr %a, align 32
-  store <4 x i64> %x, ptr %b, align 32, !nontemporal !2
-  %more = add i64 %i, 32
-  %go = icmp slt i64 %more, %size
-  br i1 %go, label %next, label %exit
+  %address = ptrtoint ptr %to to i64
+  %negative = sub i64 0, %address
+  %over = and i64 %negative, 63
+  %short = icmp slt i64 %size, %over
+  %before = select i1 %short, i64 %size, i64 %over
+  %rest = sub i64 %size, %before
+  %lines = and i64 %rest, -64
+  %after = add i64 %before, %lines
+  br label %head
+head:
+  %h = phi i64 [0, %entry], [%h.more, %head.copy]
+  %h.go = icmp slt i64 %h, %before
+  br i1 %h.go, label %head.copy, label %middle
+head.copy:
+  %h.a = getelementptr i8, ptr %from, i64 %h
+  %h.b = getelementptr i8, ptr %to, i64 %h
+  %h.x = load <2 x i64>, ptr %h.a, align 16
+  store <2 x i64> %h.x, ptr %h.b, align 16
+  %h.more = add i64 %h, 16
+  br label %head
+middle:
+  %m = phi i64 [%before, %head], [%m.more, %middle.copy]
+  %m.go = icmp slt i64 %m, %after
+  br i1 %m.go, label %middle.copy, label %tail
+middle.copy:
+  %m.a = getelementptr i8, ptr %from, i64 %m
+  %m.b = getelementptr i8, ptr %to, i64 %m
+  %m.c = getelementptr i8, ptr %m.a, i64 32
+  %m.d = getelementptr i8, ptr %m.b, i64 32
+  %m.x = load <4 x i64>, ptr %m.a, align 16
+  %m.y = load <4 x i64>, ptr %m.c, align 16
+  store <4 x i64> %m.x, ptr %m.b, align 32, !nontemporal !2
+  store <4 x i64> %m.y, ptr %m.d, align 32, !nontemporal !2
+  %m.more = add i64 %m, 64
+  br label %middle
+tail:
+  %t = phi i64 [%after, %middle], [%t.more, %tail.copy]
+  %t.go = icmp slt i64 %t, %size
+  br i1 %t.go, label %tail.copy, label %exit
+tail.copy:
+  %t.a = getelementptr i8, ptr %from, i64 %t
+  %t.b = getelementptr i8, ptr %to, i64 %t
+  %t.x = load <2 x i64>, ptr %t.a, align 16
+  store <2 x i64> %t.x, ptr %t.b, align 16
+  %t.more = add i64 %t, 16
+  br label %tail
 exit:
   ret void
 }"""

@@ -2,7 +2,7 @@
 
 ``body`` computes ``lanes`` states whose rows lie one after another in memory, as
 users have them, (N, n) in C order; rows are turned into lanes, four by four, in
-registers. A long tape is cut into several functions (:mod:`appell.compile.plan`).
+registers. A long tape is cut into several functions (`appell.compile.plan`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from appell.compile.plan import Plan, Window
 from appell.compile.tape import Tape
 
 INLINE = 4000  # steps of all copies of a routine; beyond, it is called
-_METADATA = """\
+METADATA = """\
 !0 = !{!"branch_weights", i32 1, i32 10000}
 !1 = !{}
 !2 = !{i32 1}"""
@@ -33,7 +33,7 @@ def emit(tape: Tape, dtype: str, lanes: int) -> str:
     real = REALS[dtype]
     return "\n".join(
         [
-            _module(_Body(tape, real, lanes, Plan(tape))),
+            module_text(Body(tape, real, lanes, Plan(tape))),
             emit_loop(tape, real, lanes),
             emit_call(tape, real, lanes),
         ]
@@ -50,7 +50,7 @@ def emit_function(
     pointers += [f"%o{k}" for k in range(len(tape.outputs))]
     listed = ", ".join(f"ptr {x}" for x in pointers)
     parts = [
-        _module(_Body(tape, real, 1, Plan(tape, length))),
+        module_text(Body(tape, real, 1, Plan(tape, length))),
         f"define void @{name}({listed}) nounwind {{\n  call void @body({listed})\n  ret void\n}}",
     ]
     for label, values in constants.items():
@@ -60,14 +60,14 @@ def emit_function(
     return "\n".join(parts)
 
 
-def _module(body: _Body) -> str:
+def module_text(body: Body) -> str:
     """The text of a body and of the routines that it calls."""
     text = body.text()
     routines = [function(op, body.real, body.lanes) for op in sorted(body.called)]
-    return "\n".join([text, *routines, _METADATA])
+    return "\n".join([text, *routines, METADATA])
 
 
-class _Body(Lines, Emitter):
+class Body(Lines, Emitter):
     """Writes the function ``body``."""
 
     def __init__(self, tape: Tape, real: Real, lanes: int, plan: Plan) -> None:
@@ -76,6 +76,7 @@ class _Body(Lines, Emitter):
         self.align = lanes * real.size
         self.constants: dict[float, int] = {}
         self.called: set[str] = set()
+        self.loaded: dict[tuple[int, int], str] = {}
 
     def text(self) -> str:
         operands = [f"ptr noalias readonly %i{k}" for k in range(len(self.tape.inputs))]
@@ -101,7 +102,7 @@ class _Body(Lines, Emitter):
         )
 
     def part(self, number: int, signature: str) -> list[str]:
-        self.loaded: dict[tuple[int, int], str] = {}
+        self.loaded.clear()
         self.block, self.branches = "entry", 0
         self.lines = [f"define internal void {signature} noinline nounwind {{", "entry:"]
         self.walk(number)
@@ -118,7 +119,7 @@ class _Body(Lines, Emitter):
         """The constants, once each."""
         return "\n".join(
             f"@body.constant{number} = internal constant {self.vector} "
-            f"{super(_Body, self).constant(x)}, align {self.align}"
+            f"{Lines.constant(self, x)}, align {self.align}"
             for x, number in self.constants.items()
         )
 

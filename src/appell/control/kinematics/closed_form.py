@@ -67,12 +67,25 @@ def has_closed_form(robot: Robot, frame: FrameName | None = None) -> bool:
 
 
 def closed_form(robot: Robot, frame: FrameName | None = None) -> Kernel:
-    """All branches of many poses at once: ``q, beyond = closed_form(robot)(pose)``.
+    """A kernel that gives all branches of many poses at once: ``q, beyond =
+    closed_form(robot)(pose)``.
 
-    Of poses (..., 4, 4), in the base's axes, of a frame (the tip without a name), q has the shape
-    (..., 8, 6): joint positions of the branches in the order of :data:`BRANCHES`, angles from -pi
-    to pi. beyond, (..., 4), is zero where the wrist is within reach of the branches 2 k and
-    2 k + 1; else it is the excess of the square of a length, m^2, and q means nothing.
+    Args:
+        robot: An arm with a spherical wrist.
+        frame: A link's name or an `appell.Frame`; the tip without it.
+
+    Returns:
+        A kernel. Of poses (..., 4, 4), in the base's axes, q has the shape (..., 8, 6): joint
+        positions of the branches in the order of `BRANCHES`, angles from -pi to pi. ``beyond``,
+        (..., 4), is zero where the wrist is within reach of the branches 2 k and 2 k + 1; else it
+        is the excess of the square of a length, m^2, and q means nothing.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> pose = puma.forward_kinematics([0.1, -0.8, 0.3, 0.2, 0.7, 0.1])
+        >>> q, beyond = appell.control.closed_form(puma)(pose)
+        >>> q.shape, beyond.shape
+        ((8, 6), (4,))
     """
     return _compiled(spherical_arm(robot, frame).arm)
 

@@ -26,13 +26,24 @@ _LOCKED = 1e-9  # of the sine between axes of the angles: their rates have no li
 def manipulability(
     robot: Dynamics, q: Numbers, frame: FrameName | None = None, *, mask: Any = None
 ) -> Array:
-    """Yoshikawa's measure sqrt(det(J J^T)), (...), of a frame (the tip without a name) at q
-    (..., nq): zero at a singularity, and of a robot with fewer speeds than components.
+    """Yoshikawa's measure sqrt(det(J J^T)) of a frame: zero at a singularity, and of a robot with
+    fewer velocities than components.
 
-    A ``mask`` of six 0 and 1 chooses components in the base's axes, linear first: the measure then
-    has one unit, m^3 of ``(1, 1, 1, 0, 0, 0)``. It is NaN where q is.
+    Args:
+        robot: Any robot.
+        q: Coordinates, (..., nq), rad or m.
+        frame: A link's name or an `appell.Frame`; the tip without it.
+        mask: Six 0 and 1 that choose components in the base's axes, linear first: the measure then
+            has one unit, m^3 of ``(1, 1, 1, 0, 0, 0)``.
 
-        manipulability(robot, q, "hand", mask=(1, 1, 1, 0, 0, 0))
+    Returns:
+        The measure, (...), in the units of the Jacobian's determinant, or no unit; NaN where q is.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> w = appell.control.manipulability(puma, np.zeros((4, 6)), mask=(1, 1, 1, 0, 0, 0))
+        >>> w.shape
+        (4,)
     """
     refuse_no_robot("manipulability", robot)
     rows = chosen_components("manipulability", mask, 6)
@@ -47,14 +58,25 @@ def manipulability(
 def analytical_jacobian(
     robot: Dynamics, q: Numbers, frame: FrameName | None = None, *, angles: str = "xyz"
 ) -> Array:
-    """J, (..., 6, nv), with J v the velocity of a frame's origin and the rates of three angles of
-    its axes, in the base.
+    """The Jacobian of a frame's position and of three angles of its axes.
 
-    ``angles`` is a sequence of axes as SciPy's Rotation has it: "xyz", about fixed axes, are roll,
-    pitch and yaw as in URDF; "ZYZ" and "ZYX", about the turning ones, Euler's. Refused where the
-    first and the third axis coincide, as these rates then have no limit; NaN where q is.
+    Args:
+        robot: Any robot.
+        q: Coordinates, (..., nq), rad or m.
+        frame: A link's name or an `appell.Frame`; the tip without it.
+        angles: A sequence of axes as SciPy's Rotation has it: "xyz", about fixed axes, are roll,
+            pitch and yaw as in URDF; "ZYZ" and "ZYX", about the turning ones, Euler's.
 
-        analytical_jacobian(robot, q, "hand", angles="ZYX")
+    Returns:
+        J, (..., 6, nv): J v is the velocity of the frame's origin in the base, and the rates of the
+        angles. Refused where the first and the third axis coincide, as these rates then have no
+        limit; NaN where q is.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> q = [0.1, -0.8, 0.3, 0.2, 0.7, 0.1]
+        >>> appell.control.analytical_jacobian(puma, q, angles="ZYX").shape
+        (6, 6)
     """
     from scipy.spatial.transform import Rotation
 

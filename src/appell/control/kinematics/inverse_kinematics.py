@@ -41,24 +41,40 @@ def inverse_kinematics(
     restarts: int = 50,
     seed: int = 0,
 ) -> Array:
-    """Coordinates, (..., nq), that put a frame (the tip without a name) in poses (..., 4, 4)
-    in the base's axes. Positions (..., 3) instead of poses leave the frame's axes open.
+    """Coordinates that put a frame in a pose.
 
-    Several frames are given as ``{frame: pose}``, and more as tasks: a list of
-    :class:`~appell.control.FrameTask` (with masks, relative to other frames), ``CentreOfMassTask``,
-    ``GazeTask`` and ``PostureTask``. Tasks of priority 0 are reached; those of 1 and more come as
-    near as the smaller numbers let them.
+    An arm with a spherical wrist has a closed form. Other robots are solved by damped least squares
+    from ``start``, and from random positions where that fails. A pose out of reach raises
+    UnreachableError, which says how far; near a singularity a SingularWarning is given, unless all
+    branches are asked for.
 
-    An arm with a spherical wrist has a closed form: ``branch`` names one of its eight ways to
-    reach a pose (see :data:`BRANCHES`), "nearest" takes the one nearest to ``start``, and "all"
-    gives all, (..., 8, 6), whatever the limits, NaN where one does not reach. Other robots are
-    solved by damped least squares from ``start``, to ``tolerance`` (m and rad), and from
-    ``restarts`` random positions where that fails. Without ``start``, the middle of the limits, or
-    where a robot with loops was closed. Its loops are closed where it arrives.
+    Args:
+        robot: Any robot.
+        pose: Poses (..., 4, 4) in the base's axes; positions (..., 3), which leave the frame's axes
+            open; several frames as ``{frame: pose}``; or a list of tasks: `FrameTask` (with masks,
+            relative to other frames), `CentreOfMassTask`, `GazeTask`, `PostureTask`. Tasks of
+            priority 0 are reached; those of 1 and more come as near as the smaller numbers let
+            them.
+        start: Coordinates, (..., nq), rad or m, to begin with; without them the middle of the
+            limits, or where a robot with loops was closed.
+        branch: Of a closed form: one of its eight ways to reach a pose (see `BRANCHES`), "nearest"
+            to ``start``, or "all", (..., 8, 6), whatever the limits, NaN where one does not reach.
+        frame: A link's name or an `appell.Frame`; the tip without it.
+        method: "closed", "numeric", or "auto": a closed form where there is one.
+        limits: Whether joints stay within their limits.
+        tolerance: Of the numerical solution, m and rad.
+        restarts: How many random positions are tried.
+        seed: Of these.
 
-    Joints stay within their limits unless ``limits=False``. A pose out of reach raises
-    UnreachableError, which says how far; near a singularity a SingularWarning is given, unless
-    all branches are asked for.
+    Returns:
+        Coordinates, (..., nq), rad or m. The loops of a robot are closed there.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> pose = puma.forward_kinematics([0.1, -0.8, 0.3, 0.2, 0.7, 0.1])
+        >>> q = appell.control.inverse_kinematics(puma, pose, start=[0, -0.7, 0.2, 0, 0.5, 0])
+        >>> print(np.round(q, 6))
+        [ 0.1 -0.8  0.3  0.2  0.7  0.1]
     """
     refuse_no_robot("inverse_kinematics", robot)
     asked = read(robot, pose, start, frame, limits)

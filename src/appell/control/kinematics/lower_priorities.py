@@ -1,7 +1,7 @@
 """Tasks of lower priority: as near to their targets as those of higher priority let them come.
 
 One priority after another is improved along what the ones before leave free, by steps of
-:func:`~appell.control.kinematics.bounded.prioritised`, each followed by a return to where the
+`appell.control.kinematics.bounded.prioritised`, each followed by a return to where the
 tasks before are served as well as they were (a generalised reduced gradient).
 """
 

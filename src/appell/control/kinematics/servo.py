@@ -30,21 +30,35 @@ def servo(
     speed: Numbers | None = None,
     damping: float = 0.02,
 ) -> Array:
-    """Speeds v, (nv,), with which a robot at q, (nq,), does its tasks for the next ``dt`` seconds.
+    """Velocities with which a robot does its tasks for the next ``dt`` seconds.
 
     Each task asks for its ``velocity`` and, if it has a target, for ``gain`` times what is missing.
     Tasks of priority 0 are served first, as well as can be; those of 1 by what that leaves free,
-    and so on; of speeds that serve all alike, the smallest are taken. ``{frame: pose}`` stands for
-    tasks, too. Loops stay closed and wheels do not slip, before all tasks.
+    and so on; of velocities that serve all alike, the smallest are taken. Loops stay closed and
+    wheels do not slip, before all tasks. No joint passes its limits within dt, nor its speed limit.
 
-    No joint passes its limits within dt, nor its speed limit, or ``speed`` in its place, a number
-    or one for each of the tree's speeds; ``limits=False`` lets go of both. Near singularities,
-    where singular values of the tasks' Jacobian are below ``damping`` (or below what a long step
-    needs), motions along these are slowed down; 0 lets them be.
+    Args:
+        robot: Any robot.
+        q: Where it is, (nq,), rad or m.
+        tasks: One task or several, or ``{frame: pose}``, poses (4, 4) in m.
+        dt: The time to the next step, s.
+        limits: Whether limits of positions and speeds count.
+        speed: In the place of the joints' speed limits, rad/s or m/s: a number, or one for each of
+            the tree's speeds.
+        damping: Near singularities, where singular values of the tasks' Jacobian are below it, no
+            unit (or below what a long step needs), motions along these are slowed down; 0 lets them
+            be.
 
-        while True:
-            v = appell.control.servo(robot, q, FrameTask("hand", pose), dt=0.01)
-            q = robot.integrate(q, v * 0.01)
+    Returns:
+        v, (nv,), rad/s and m/s.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> q = np.array([0.1, -0.8, 0.3, 0.2, 0.7, 0.1])
+        >>> up = appell.control.FrameTask(velocity=[0, 0, 0.1, 0, 0, 0])
+        >>> v = appell.control.servo(puma, q, up, dt=0.01)
+        >>> print(np.round(puma.jacobian(q) @ v, 6)[2])
+        0.1
     """
     refuse_no_robot("servo", robot)
     if not is_number(damping) or not 0 <= damping < np.inf:

@@ -28,13 +28,20 @@ _TINY = 1e-18
 
 
 class Branch(NamedTuple):
-    """One of the eight ways to reach a pose.
+    """One of the eight ways in which an arm with a spherical wrist reaches a pose; `BRANCHES` has
+    them by name.
 
-    shoulder: the side of the base's axis on which the arm passes it, seen facing the wrist;
-    of an arm without an offset there, "left" faces the wrist and "right" reaches over itself.
-    elbow: above or below the line from the shoulder to the wrist; of a sliding joint, its
-    longer or its shorter stroke. wrist: positive unless flipped, the sign of the angle from
-    axis 4 to axis 6.
+    Attributes:
+        shoulder: "left" or "right", the side of the base's axis on which the arm passes it, seen
+            facing the wrist; of an arm without an offset there, "left" faces the wrist and "right"
+            reaches over itself.
+        elbow: "up" or "down", above or below the line from the shoulder to the wrist; of a sliding
+            joint, its longer or its shorter stroke.
+        wrist: "noflip" or "flip", the sign of the angle from axis 4 to axis 6.
+
+    Examples:
+        >>> appell.control.BRANCHES["left-up-noflip"]
+        Branch(shoulder='left', elbow='up', wrist='noflip')
     """
 
     shoulder: str

@@ -2,8 +2,8 @@
 
 A task has a target, a ``weight`` beside others of the same ``priority``, and a priority: tasks of
 0 come first, and a larger number only uses the motions that the smaller ones leave.
-:func:`~appell.control.inverse_kinematics` reaches all tasks of priority 0, or refuses, and comes as
-near as it can to the others. :func:`~appell.control.servo` moves towards the targets at the rate
+`appell.control.inverse_kinematics` reaches all tasks of priority 0, or refuses, and comes as
+near as it can to the others. `appell.control.servo` moves towards the targets at the rate
 ``gain`` (1/s) times what is missing, and adds the ``velocity`` that is wanted besides.
 """
 
@@ -37,7 +37,7 @@ class TaskKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """What all tasks have: see :mod:`appell.control.kinematics.tasks`."""
+    """What all tasks have: see `appell.control.kinematics.tasks`."""
 
     weight: float | Sequence[float] = 1.0
     priority: int = 0
@@ -84,14 +84,30 @@ def chosen_components(what: str, mask: Any, n: int) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, eq=False)
 class FrameTask(Task):
-    """A frame (the tip without a name) in a pose (..., 4, 4), or its origin at a point (..., 3).
+    """A frame in a pose, or its origin at a point.
 
-    ``FrameTask("hand", pose)``. Poses are in the base, or in the frame ``relative_to``. Of the six
-    components of what is missing, m along x, y and z and then rad about them, or the three of a
-    point, a ``mask`` of 0 and 1 chooses those that count: in the base's axes, or with
-    ``axes="local"`` in the frame's own, so that ``mask=(1, 1, 1, 1, 1, 0)`` leaves the turn about
-    the tool's own z open. ``velocity`` is a twist (6,) in the same axes, linear first (or (3,)
-    beside a point), and may stand alone.
+    Args:
+        frame: A link's name or an `appell.Frame`; the tip without it.
+        pose: A pose (..., 4, 4) or a point (..., 3) in the base, or in the frame ``relative_to``.
+        weight: How much it counts beside tasks of the same priority, one number or one per
+            component.
+        priority: 0 is served first, then 1, and so on.
+        gain: How fast `servo` reduces what is missing, 1/s.
+        velocity: A twist (6,) in the same axes, linear first, or (3,) beside a point; may stand
+            alone.
+        mask: 0 or 1 for each component of what is missing, m along x, y and z and then rad about
+            them: ``(1, 1, 1, 1, 1, 0)`` with ``axes="local"`` leaves the turn about the tool's own
+            z open.
+        axes: "base", or "local", the frame's own.
+        relative_to: A frame that is taken for the base.
+
+    Examples:
+        >>> puma, q0 = appell.load("puma560"), [0.1, -0.8, 0.3, 0.2, 0.7, 0.1]
+        >>> pose = puma.forward_kinematics(q0)
+        >>> task = appell.control.FrameTask(pose=pose, axes="local", mask=(1, 1, 1, 1, 1, 0))
+        >>> q = appell.control.inverse_kinematics(puma, [task], start=q0)
+        >>> np.allclose(puma.forward_kinematics(q)[:3, 3], pose[:3, 3])
+        True
     """
 
     frame: Any = None
@@ -116,8 +132,22 @@ class FrameTask(Task):
 
 @dataclass(frozen=True, eq=False)
 class CentreOfMassTask(Task):
-    """The centre of mass at a point (..., 3) in the base; ``mask=(1, 1, 0)`` leaves its height
-    open. ``velocity`` (3,) may stand alone."""
+    """The centre of mass at a point.
+
+    Args:
+        point: (..., 3) in the base, m.
+        weight: How much it counts beside tasks of the same priority.
+        priority: 0 is served first, then 1, and so on.
+        gain: How fast `servo` reduces what is missing, 1/s.
+        velocity: (3,), m/s; may stand alone.
+        mask: Which components count: ``(1, 1, 0)`` leaves its height open.
+
+    Examples:
+        >>> chain = appell.load("planar_chain")
+        >>> task = appell.control.CentreOfMassTask(velocity=[0.1, 0, 0], mask=(1, 0, 0))
+        >>> appell.control.servo(chain, [0.3, 0.2, 0.1], task, dt=0.01).shape
+        (3,)
+    """
 
     point: Numbers | None = None
     velocity: Numbers | None = field(default=None, kw_only=True)
@@ -134,8 +164,23 @@ class CentreOfMassTask(Task):
 
 @dataclass(frozen=True, eq=False)
 class GazeTask(Task):
-    """A frame whose ``axis`` (in its own axes; z without one) points at a point (..., 3) in the
-    base: a camera that looks at it. What is missing is 2 sin(angle / 2)."""
+    """A frame whose axis points at a point: a camera that looks at it. What is missing is 2
+    sin(angle / 2).
+
+    Args:
+        frame: A link's name or an `appell.Frame`.
+        point: (..., 3) in the base, m.
+        axis: The direction that points there, in the frame's own axes.
+        weight: How much it counts beside tasks of the same priority.
+        priority: 0 is served first, then 1, and so on.
+        gain: How fast `servo` reduces what is missing, 1/s.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> look = appell.control.GazeTask(puma.link_names[-1], [1.0, 0.2, 0.0])
+        >>> appell.control.servo(puma, [0.1, -0.8, 0.3, 0.2, 0.7, 0.1], look, dt=0.01).shape
+        (6,)
+    """
 
     frame: Any
     point: Numbers
@@ -157,9 +202,23 @@ class GazeTask(Task):
 
 @dataclass(frozen=True, eq=False)
 class PostureTask(Task):
-    """Coordinates q (..., nq), those of ``joints`` where some are named: what to do with the
-    motions that other tasks leave, so it has the ``priority`` 1. Free bases and balls have no part
-    in it. ``velocity`` (nv,) may stand alone, then of all joints."""
+    """Coordinates to be at: what to do with the motions that other tasks leave. Free bases and
+    balls have no part in it.
+
+    Args:
+        q: (..., nq).
+        weight: How much it counts beside tasks of the same priority.
+        priority: 1 by default: after the others.
+        gain: How fast `servo` reduces what is missing, 1/s.
+        velocity: (nv,), of all joints; may stand alone.
+        joints: The joints that count; all without names.
+
+    Examples:
+        >>> chain = appell.load("planar_chain")
+        >>> rest = appell.control.PostureTask([0.0, 0.0, 0.0])
+        >>> appell.control.servo(chain, [0.3, 0.2, 0.1], rest, dt=0.01).shape
+        (3,)
+    """
 
     q: Numbers | None = None
     priority: int = field(default=1, kw_only=True)

@@ -22,7 +22,7 @@ from appell.control.laws.point_to_point import PointToPoint
 from appell.control.laws.sliding_mode import SlidingMode
 from appell.control.laws.tracking import Tracking
 from appell.control.laws.tracking_integral import TrackingIntegral
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 
 LAWS: dict[str, type[Law]] = {
     "tracking-integral": TrackingIntegral,
@@ -42,5 +42,6 @@ def law_named(name: str) -> type[Law]:
     """The class of a law, by its name here (``computed-torque``) or that of the class."""
     laws = LAWS | {law.__name__: law for law in LAWS.values()}
     if name not in laws:
-        raise InputError(f"law {name!r}; expected one of {', '.join(LAWS)}.")
+        hint = did_you_mean(name, laws)
+        raise InputError(f"law {name!r}; expected one of {', '.join(LAWS)}.{hint}")
     return laws[name]

@@ -49,7 +49,7 @@ def adaptive(
 def passive_regressor(
     model: Any, q: Scalars, v: Scalars, v_r: Scalars, a_r: Scalars, formulation: str
 ) -> list[list[Scalar]]:
-    """Y with Y p = M a_r + C(q, v) v_r + g: see :func:`feedback.passive_dynamics`."""
+    """Y with Y p = M a_r + C(q, v) v_r + g: see `feedback.passive_dynamics`."""
     quantity = "regressor" if isinstance(model, Model) else "generalised_regressor"
     mean, half = halves(v, v_r)
     still = [0] * len(mean)
@@ -62,10 +62,22 @@ def passive_regressor(
 class Adaptive(Law):
     """Adaptive control, Slotine and Li 1987: tau = Y p + kd s, with s = e' + rate e.
 
-    The estimate p of the inertial parameters is learned at the rate gamma Y^T s.
+    The estimate p of the inertial parameters is learned at the rate gamma Y^T s. The errors vanish
+    whatever the robot's masses are; the estimate need not become the true one. The state is the
+    estimate, in the order of ``robot.parameters``, which it starts from.
 
-    The errors vanish whatever the robot's masses are; the estimate need not become the true one.
-    The state is the estimate, in the order of ``robot.parameters``, which it starts from.
+    Args:
+        robot: What the law believes it moves, at first.
+        rate: How fast errors decay on s = 0, 1/s.
+        kd: Gain of s, N m s/rad or N s/m; chosen from the robot's inertia without it.
+        gamma: How fast the estimate changes: one number, or one per parameter.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> arm = appell.load("planar_chain", n=2)
+        >>> law = appell.control.Adaptive(arm, rate=10, kd=20)
+        >>> np.array_equal(law.initial, arm.parameters)
+        True
     """
 
     rate: Numbers = 10.0
@@ -83,4 +95,5 @@ class Adaptive(Law):
 
     @property
     def initial(self) -> Array:
+        """The robot's own parameters, in SI units."""
         return self.robot.parameters

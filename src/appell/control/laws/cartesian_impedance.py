@@ -64,11 +64,23 @@ class CartesianImpedance(Law):
     """The tool on a spring and a damper, in the base's axes.
 
     tau = M a_d + C v_d + g + J^T (stiffness x + damping x') + joint_damping e', where x leads from
-    where the tool is to where the desired joints have it.
+    where the tool is to where the desired joints have it. Angles count by their sine, so the tool
+    must be within a right angle.
 
-    Stiffness and damping have six numbers, for three lengths and three angles in the base's axes;
-    angles count by their sine, so the tool must be within a right angle. ``frame`` is the tool's
-    link, the tip without a name.
+    Args:
+        robot: What the law believes it moves.
+        stiffness: Six numbers, N/m along the base's axes and N m/rad about them.
+        damping: Six numbers, N s/m and N m s/rad.
+        joint_damping: N m s/rad or N s/m, one number or one per joint.
+        frame: The tool's link, or an `appell.Frame`; the tip without it.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> spring, damper = [500] * 3 + [20] * 3, [50] * 3 + [2] * 3
+        >>> law = appell.control.CartesianImpedance(puma, spring, damper, joint_damping=1)
+        >>> law.actuators
+        6
     """
 
     stiffness: Numbers

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from appell.compile.make import kernel_of
 from appell.control.laws.feedback import Desired, evaluated
 from appell.equations.quantities import QUANTITIES
+from appell.given import one_of
 from appell.model.model import Model
 from appell.model.regroup import regrouped
-from appell.robots.kernels import float_kind
+from appell.robots.kernels import TARGETS, float_kind
 
 if TYPE_CHECKING:
     from appell.compile.kernel import Kernel
@@ -40,22 +41,23 @@ def single_kernel(
     return kernel_of(equation.__name__, of_state, inputs, {"results": (results,)}).single()
 
 
-def law_kernel(law: Law, dtype: Any, gains: bool) -> Kernel:
-    """A law's kernel, made when it is first asked for: see :meth:`Law.kernel`."""
-    kind = float_kind(dtype)
-    if (kind, gains) not in law._kernels:
+def law_kernel(law: Law, dtype: Any, gains: bool, target: str = "cpu") -> Kernel:
+    """A law's kernel, made when it is first asked for: see `Law.kernel`."""
+    kind, target = float_kind(dtype), one_of("target", target, TARGETS)
+    if (kind, gains, target) not in law._kernels:
         inputs, outputs = shapes(law, gains)
-        law._kernels[kind, gains] = kernel_of(
+        law._kernels[kind, gains, target] = kernel_of(
             type(law).__name__,
             of_state(law, gains),
             inputs,
             outputs,
             dtype=kind,
+            target=target,
             defaults=law._values if gains else None,
-            origin=(law_kernel, (law, kind, gains)),
+            origin=(law_kernel, (law, kind, gains, target)),
             doc=repr(law),
         )
-    return law._kernels[kind, gains]
+    return law._kernels[kind, gains, target]
 
 
 def stepping_kernel(law: Law) -> Kernel:

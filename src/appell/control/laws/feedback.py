@@ -2,7 +2,7 @@
 
 Errors are desired minus actual. A gain is a list of numbers, one per speed, or a matrix, a list of
 rows that couples them. What a law is for is a tree's Model, or the system
-(:mod:`appell.robots.system`) of another robot; its forces are those on the robot's speeds.
+(`appell.robots.system`) of another robot; its forces are those on the robot's speeds.
 """
 
 from __future__ import annotations

@@ -29,9 +29,20 @@ def feedforward(
 @formerly(kv="kd")
 @dataclass(frozen=True, eq=False, repr=False)
 class Feedforward(Law):
-    """The torques of the desired motion, and PD.
+    """The torques of the desired motion, and PD: tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e
+    + kd e'.
 
-    tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + kp e + kd e'.
+    Args:
+        robot: What the law believes it moves.
+        kp: Gain of the position error, N m/rad or N/m; chosen from the robot's inertia without it.
+        kd: Gain of the velocity error, N m s/rad or N s/m; chosen likewise.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> law = appell.control.Feedforward(appell.load("planar_chain", n=2), kp=50, kd=10)
+        >>> tau, _ = law([0, 0], [0, 0], [0.1, 0.2], [1, 0], [0, 1])
+        >>> tau.shape
+        (2,)
     """
 
     kp: Numbers | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import wraps
 from typing import Any, TypeVar
 from warnings import warn
@@ -10,6 +10,15 @@ from warnings import warn
 from appell.errors import InputError
 
 _Class = TypeVar("_Class", bound=type)
+
+
+FORMER = {"kv": "kd"}
+
+
+def present_name(gain: str, known: Container[str]) -> str:
+    """The name that a gain has now, of a law that knows these; its own if it has no other."""
+    new = FORMER.get(gain)
+    return gain if new is None or gain in known or new not in known else new
 
 
 def formerly(**names: str) -> Callable[[_Class], _Class]:
@@ -31,7 +40,8 @@ def formerly(**names: str) -> Callable[[_Class], _Class]:
 
         kind.__init__ = begin  # type: ignore[misc]
         for old, new in names.items():
-            setattr(kind, old, property(_reader(kind, old, new)))
+            told = f"The former name of ``{new}``, in its unit."
+            setattr(kind, old, property(_reader(kind, old, new), doc=told))
         return kind
 
     return renamed

@@ -125,7 +125,7 @@ def _unreached(Kv: Array, Kp: Array) -> Array:
     reached = [Kv]
     for _ in range(len(Kv) - 1):
         reached.append(Kp @ reached[-1])
-    U, sizes, _ = np.linalg.svd(np.hstack(reached))
+    U, sizes, _ = np.linalg.svd(np.hstack(reached), full_matrices=False)  # (n, n): it is wide
     return U[:, sizes <= 1e-12 * sizes[0]]
 
 

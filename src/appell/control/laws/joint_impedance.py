@@ -36,8 +36,19 @@ def joint_impedance(
 class JointImpedance(Law):
     """Each joint on a spring and a damper: tau = M a_d + C v_d + g + stiffness e + damping e'.
 
-    A force from outside, f, moves the joints by f / stiffness. Damping that is not given is
-    critical for each joint alone, with its inertia at the neutral configuration.
+    A force from outside, f, moves the joints by f / stiffness.
+
+    Args:
+        robot: What the law believes it moves.
+        stiffness: N m/rad or N/m, one number or one per degree of freedom.
+        damping: N m s/rad or N s/m; without it, critical for each joint alone, with its inertia at
+            the neutral configuration.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> law = appell.control.JointImpedance(appell.load("planar_chain", n=2), stiffness=100)
+        >>> law([0, 0], [0, 0], [0.1, 0], [0, 0], [0, 0])[0].shape
+        (2,)
     """
 
     stiffness: Numbers

@@ -33,19 +33,31 @@ Numbers = npt.ArrayLike
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Law:
-    """``tau, state = law(q, v, qd, vd, ad, state)``: forces of the actuators from the measured q
-    and v and the desired qd, vd and ad.
+    """A control law: ``tau, state = law(q, v, qd, vd, ad, state)``, forces of the actuators (N m,
+    N) from the measured q and v and the desired qd, vd and ad.
 
-    ``robot`` is what the law believes it moves: any on a fixed base that has at least as many
-    actuators as freedoms. Of a closed robot q and qd are all coordinates (nq), v, vd and ad those
-    of its independent joints (nv), which have the errors and the gains; of a spherical parallel
-    robot they are its coordinates, and their rates. The law finds forces on these speeds, and gives
-    those of the actuators (of least norm, where there are more of them).
+    Of a closed robot q and qd are all coordinates (nq), v, vd and ad those of its independent
+    joints (nv), which have the errors and the gains; of a spherical parallel robot they are its
+    coordinates, and their rates. The law finds forces on these speeds, and gives those of the
+    actuators (of least norm, where there are more of them). A law without a state of its own passes
+    on what it is given. Arguments may be batches; their leading axes broadcast as in NumPy.
 
-    ``formulation`` names the equations by which the law computes that robot's dynamics, one of
-    ``robot.kernel("inverse_dynamics")``'s; the fastest is the default. A law without a state of its
-    own passes on what it is given. Arguments may be batches; their leading axes broadcast as in
-    NumPy.
+    A law of one's own subclasses this one and has a static method ``equation``: see the page on
+    control.
+
+    Args:
+        robot: What the law believes it moves: any robot on a fixed base that has at least as many
+            actuators as degrees of freedom.
+        formulation: The equations by which the law computes that robot's dynamics, one of
+            ``robot.kernel("inverse_dynamics")``'s; the fastest without it.
+
+    Examples:
+        >>> law = appell.control.PDGravity(appell.load("planar_chain", n=2), kp=50, kd=10)
+        >>> isinstance(law, appell.control.Law), law.nstate, law.actuators
+        (True, 0, 2)
+        >>> tau, state = law([0.1, 0.2], [0, 0], [0.3, 0.2], [0, 0], [0, 0])
+        >>> law.kernel()([0.1, 0.2], [0, 0], [0.3, 0.2], [0, 0], [0, 0]).shape
+        (2,)
     """
 
     robot: Dynamics
@@ -80,7 +92,7 @@ class Law:
 
     @property
     def initial(self) -> Array:
-        """The state it starts with, (nstate,)."""
+        """The state it starts with, (nstate,), in the units of its equation."""
         return np.zeros(0)
 
     @property
@@ -140,9 +152,23 @@ class Law:
         forces: Forces = None,
         axes: str = "base",
     ) -> tuple[Array, Any]:
-        """Forces of the actuators, (..., actuators), and the state a period later. With measured
-        external ``forces``, wrenches (..., 6) by frame in the base's axes or with ``axes="local"``
-        in the frames' own, these are compensated besides: the law gives J^T w less."""
+        """The forces of the actuators, from what is measured and what is desired. Measured external
+        forces are compensated besides: the law gives J^T w less.
+
+        Args:
+            q: Measured positions, (..., nq), rad or m.
+            v: Measured speeds, (..., nv), rad/s or m/s.
+            qd: Desired positions, (..., nq), rad or m.
+            vd: Desired speeds, (..., nv), rad/s or m/s.
+            ad: Desired accelerations, (..., nv), rad/s^2 or m/s^2.
+            state: The law's own, (..., nstate); its initial one without it.
+            period: Until the next call, s.
+            forces: Measured wrenches by frame, (..., 6), N and N m.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+
+        Returns:
+            Forces of the actuators, (..., actuators), N m or N, and the state a period later.
+        """
         if forces is not None:
             tau, later = self(q, v, qd, vd, ad, state, period=period)
             return tau + external_torques(self.robot, q, forces, axes), later
@@ -158,14 +184,28 @@ class Law:
         both = step(q, v, qd, vd, ad, state, latest[1])
         return both[..., :n], both[..., n:]
 
-    def kernel(self, *, dtype: npt.DTypeLike = "float64", gains: bool = False) -> Kernel:
-        """The compiled law: (q, v, qd, vd, ad) -> tau, or, with a state, (q, v, qd, vd, ad, state,
-        period) -> tau, state; ``period`` is (..., 1).
+    def kernel(
+        self, *, dtype: npt.DTypeLike = "float64", gains: bool = False, target: str = "cpu"
+    ) -> Kernel:
+        """The compiled law.
 
-        The gains are numbers in the code, or with ``gains`` inputs after the others, whose own
-        values are ``kernel.defaults``.
+        Args:
+            dtype: "float64" or "float32".
+            gains: Whether the gains are inputs after the others, whose own values are
+                ``kernel.defaults``; else they are numbers in the code.
+            target: "cpu", or "cuda" for an NVIDIA GPU.
+
+        Returns:
+            A `Kernel`: (q, v, qd, vd, ad) -> tau, or, with a state, (q, v, qd, vd, ad, state,
+            period) -> tau, state; ``period`` is (..., 1), s.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> law = appell.control.PDGravity(arm, kp=50, kd=10)
+            >>> law.kernel()([0, 0], [0, 0], [1, 0], [0, 0], [0, 0]).round(3).tolist()
+            [69.62, 4.905]
         """
-        return law_kernel(self, dtype, gains)
+        return law_kernel(self, dtype, gains, target)
 
     # How
 
@@ -207,7 +247,7 @@ class Law:
         return [(0.01, self._fast[1])]
 
     @cached_property
-    def _kernels(self) -> dict[tuple[str, bool], Kernel]:
+    def _kernels(self) -> dict[tuple[str, bool, str], Kernel]:
         return {}
 
     def _caches(self, name: str) -> bool:

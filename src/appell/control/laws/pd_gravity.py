@@ -29,9 +29,21 @@ def pd_with_gravity(
 @formerly(kv="kd")
 @dataclass(frozen=True, eq=False, repr=False)
 class PDGravity(Law):
-    """PD with gravity compensated: tau = g(q) + kp e + kd e'.
+    """PD control with gravity compensated: tau = g(q) + kp e + kd e'.
 
     It reaches any set point with the exact g.
+
+    Args:
+        robot: What the law believes it moves.
+        kp: Gain of the position error, N m/rad or N/m; chosen from the robot's inertia without it.
+        kd: Gain of the velocity error, N m s/rad or N s/m; chosen likewise.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> law = appell.control.PDGravity(appell.load("planar_chain", n=2), kp=50, kd=10)
+        >>> tau, _ = law([0.1, 0.2], [0, 0], [0.1, 0.2], [0, 0], [0, 0])
+        >>> np.allclose(tau, law.robot.gravity([0.1, 0.2]))
+        True
     """
 
     kp: Numbers | None = None

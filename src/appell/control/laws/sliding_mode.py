@@ -1,5 +1,5 @@
 """Robust control on the surface s = e' + rate e: Slotine and Li, "Applied Nonlinear Control", 1991,
-section 7. Why the law comes to the surface: see :mod:`appell.control.laws.adaptive`."""
+section 7. Why the law comes to the surface: see `appell.control.laws.adaptive`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,22 @@ def sliding_mode(
 class SlidingMode(Law):
     """Robust control, Slotine and Li 1991: tau = M a_r + C v_r + g + k sat(s / layer).
 
-    s = e' + rate e, with the reference v_r = v_d + rate e.
+    s = e' + rate e, with the reference v_r = v_d + rate e. Where k exceeds what the model lacks,
+    every error comes to stay within layer / rate. A sampled law needs k / layer well below a
+    joint's inertia over the period.
 
-    Where k, in N m, exceeds what the model lacks, every error comes to stay within layer / rate,
-    layer in rad/s. A sampled law needs k / layer well below a joint's inertia over the period.
+    Args:
+        robot: What the law believes it moves.
+        rate: How fast errors decay on s = 0, 1/s.
+        k: The torque that meets what the model lacks, N m or N; chosen from the robot without it.
+        layer: The width of the layer in which k is not used in full, rad/s or m/s.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> arm = appell.load("planar_chain", n=2)
+        >>> law = appell.control.SlidingMode(arm, rate=10, k=5, layer=0.1)
+        >>> law([0, 0], [0, 0], [0.1, 0], [0, 0], [0, 0])[0].shape
+        (2,)
     """
 
     rate: Numbers = 10.0

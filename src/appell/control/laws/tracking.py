@@ -32,9 +32,20 @@ def tracking(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tracking(Law):
-    """Inverse dynamics control of a motion, Valera et al. 2003, table 4.
+    """Inverse dynamics control of a motion, Valera et al. 2003, table 4: the law of ComputedTorque.
 
     tau = M (a_d + kd e' + kp e) + C v + g.
+
+    Args:
+        robot: What the law believes it moves.
+        kp: Gain of the position error, 1/s^2.
+        kd: Gain of the velocity error, 1/s.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> law = appell.control.Tracking(appell.load("planar_chain", n=2), kp=100, kd=20)
+        >>> law([0, 0], [0, 0], [0.1, 0], [0, 0], [0, 0])[0].shape
+        (2,)
     """
 
     kp: Numbers = 100.0

@@ -60,10 +60,22 @@ def _driven(tau: Scalar, e: Scalar, limit: Scalar) -> Scalar:
 class TrackingIntegral(Law):
     """Inverse dynamics control with integral action, Valera et al. 2003, table 4.
 
-    tau = M (a_d + kd e' + kp e + ki integral of e) + C v + g. Stable with ki < kp kd. With a
-    ``limit``, in N m, tau stays within it and the integral does not wind up: a joint at its limit
-    integrates no error that would drive it further. It is for robots whose actuators drive the very
-    joints that have the errors. The state is the integral.
+    tau = M (a_d + kd e' + kp e + ki integral of e) + C v + g. Stable with ki < kp kd. It is for
+    robots whose actuators drive the very joints that have the errors. The state is the integral.
+
+    Args:
+        robot: What the law believes it moves.
+        kp: Gain of the position error, 1/s^2.
+        kd: Gain of the velocity error, 1/s.
+        ki: Gain of the integral, 1/s^3.
+        limit: Torques stay within it, N m or N, and the integral does not wind up: a joint at its
+            limit integrates no error that would drive it further. No limit without it.
+        formulation: The equations of its dynamics; the fastest without it.
+
+    Examples:
+        >>> law = appell.control.TrackingIntegral(appell.load("planar_chain", n=2), ki=500)
+        >>> law.initial
+        array([0., 0.])
     """
 
     kp: Numbers = 300.0
@@ -87,4 +99,5 @@ class TrackingIntegral(Law):
 
     @property
     def initial(self) -> Array:
+        """An integral of zero, (nv,), rad s or m s."""
         return np.zeros(self.robot.nv)

@@ -7,7 +7,7 @@ integrated to about 1e-11.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, nextafter
 from typing import Any
@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from appell.control.hardware_numbers import torque_limits
 from appell.control.laws.compiled import ACTUATORS
 from appell.control.laws.law import Law, seconds
-from appell.control.tracking.hardware import Adc, Drive, Friction, Motor, Sensors, torque_limits
+from appell.control.tracking.at_once import at_once
+from appell.control.tracking.hardware import Adc, Drive, Friction, Motor, Sensors
 from appell.control.tracking.looped_plant import LoopedPlant
-from appell.control.tracking.plant import External, Lost, Plant
+from appell.control.tracking.plant import Always, External, Lost, Plant
 from appell.control.tracking.rubbing import RubbingPlant
-from appell.control.tracking.stops import Stops
+from appell.control.tracking.stops import Stops, Surroundings
 from appell.control.trajectories.sampled import Motion, SampledMotion, followed, planned
 from appell.equations.quantities import QUANTITIES
 from appell.errors import InputError, interrupted
@@ -31,12 +33,13 @@ from appell.model.units import units_of
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import AXES, Array, Dynamics, Forces
 from appell.robots.system import formulation_of
+from appell.simulation.contacts.points import Choice
 from appell.simulation.path import quintics
 from appell.simulation.progress import progress_bar
 from appell.simulation.run import Run
 from appell.simulation.stepper import tableau
 from appell.simulation.torques import BadTorque, force_law
-from appell.walls import restitution_of
+from appell.walls import Wall, check_mu, restitution_of
 
 Numbers = npt.ArrayLike
 
@@ -67,37 +70,64 @@ def track(
     stops: bool = True,
     progress: bool = False,
     stop_restitution: float = 0.0,
+    walls: Wall | Sequence[Wall] = (),
+    restitution: float = 1.0,
+    mu: float = 0.0,
+    points: Choice = None,
 ) -> Run:
-    """Move ``robot`` along a trajectory under a law that is sampled every ``period`` seconds.
+    """The motion of a robot along a trajectory under a law that is sampled every ``period``
+    seconds.
 
-    ``trajectory`` gives q, v, a at many times, and lasts its ``duration``; a position alone, (n,),
-    is a set point, and needs ``until``. Of a closed robot these are of its independent joints; the
-    others follow along the loops from ``q0`` (nq), or from its reference. The run ends with the
-    trajectory, or at ``until``; after the trajectory's end its last position is held. It starts
-    where the trajectory does, or at ``q0`` with ``v0``. To simulate a modelling error, give the law
-    a different robot.
+    Joints stop at their limits as in `appell.simulate`. The run ends with the trajectory, or at
+    ``until``; after the trajectory's end its last position is held. A robot with loops ends its run
+    where it becomes singular; encoders, converters and dry friction are for robots without.
 
-    Torques act ``delay`` samples late; those of gravity, by the law's model, before them. Positions
-    are measured as they are, or by an ``encoder`` of so many counts per revolution, or through an
-    ``adc``; ``speeds`` are "exact" or the "differences" of the positions measured. Torques are
-    limited by ``torque_limit`` (True: the joints' own efforts) and by the voltage of a ``motor``.
-    ``friction`` is that of the robot's joints (True) or another. ``external`` adds forces on the
-    joints, constant (n,) or as a function of t, q, v; ``forces`` are wrenches by frame, or a
-    function of t, q, v that gives them, in the base's axes or with ``axes="local"`` in the frames'
-    own. ``formulation`` names the equations by which the arm moves, one of
-    ``robot.kernel("forward_dynamics")``'s; a law has one of its own.
-    ``method`` is the Runge-Kutta method between samples, by name (DOP853, RK45, RK23, or RK4 with
-    one step per sample) or as a :class:`~appell.simulation.Tableau`.
+    Args:
+        robot: What moves. To simulate a modelling error, give the law a different robot.
+        law: A control law, such as `ComputedTorque`.
+        trajectory: What gives q, v, a at many times, and lasts its ``duration``; or a position
+            alone, (n,), rad or m, a set point, which needs ``until``. Of a closed robot these are
+            of its independent joints; the others follow along the loops from ``q0``, or from its
+            reference.
+        period: Of the samples, s.
+        until: When the run ends, s.
+        q0: Where it starts, (nq,), rad or m; where the trajectory does without it.
+        v0: Its velocities there, (nv,), rad/s or m/s.
+        delay: Samples by which torques act late; those of gravity, by the law's model, act before
+            them.
+        encoder: Counts per revolution, one number or one per joint; positions are exact without it.
+        adc: An `Adc` through which positions are measured.
+        speeds: "exact", or "differences" of the positions measured.
+        torque_limit: N m or N, one number or one per joint; True takes the joints' own efforts.
+        motor: A `Motor`, whose voltage limits torques.
+        friction: True for that of the robot's joints, or a `Friction`.
+        external: Forces on the joints, constant, (n,), N m or N, or a function of t, q, v.
+        forces: Wrenches by frame, (..., 6), N and N m, or a function of t, q, v that gives them.
+        axes: Of the wrenches: "base", or "local", the frames' own.
+        formulation: The equations by which the robot moves; a law has one of its own.
+        method: Between samples: "DOP853", "RK45", "RK23", "RK4" with one step per sample, or a
+            `Tableau`.
+        stops: Whether joints stop at their limits.
+        progress: Whether to show a bar.
+        stop_restitution: Of joints that strike their limits, 0 to 1.
+        walls: Surfaces (`appell.walls`) that the robot's ``points`` cannot pass.
+        restitution: Of impacts with walls that have none of their own, 0 to 1.
+        mu: Coefficient of Coulomb friction of walls that have none of their own, no unit.
+        points: What touches walls, as for `appell.simulate`.
 
-    Joints stop at their limits as in :func:`appell.simulate`, and do not bounce unless
-    ``stop_restitution`` (0 to 1) says so; ``run.impacts`` has when, ``run.reactions`` the forces of
-    the stops at each sample. ``stops=False`` ignores the limits. ``run.warnings`` names the stops
-    that were struck, and the speeds and torques beyond the limits of the model, which nothing cuts
-    off but ``torque_limit``.
+    Returns:
+        A `Run`, at the samples: ``error``, ``max_error``, ``tau``, ... ``impacts`` has when stops
+        and walls were struck, ``reactions`` their forces; ``warnings`` names them, and what exceeds
+        the limits of the model, which nothing cuts off but ``torque_limit``. A run that cannot go
+        on keeps its data and says why in ``stopped``.
 
-    A run that cannot go on keeps its data and says why in ``stopped``. A robot with loops ends its
-    run where it becomes singular; encoders, converters and dry friction are for robots without.
-    ``progress`` shows how far the run is.
+    Examples:
+        >>> arm = appell.load("planar_chain", n=2)
+        >>> law = appell.control.ComputedTorque(arm.with_payload(0.5), kp=100, kd=20)
+        >>> move = appell.control.quintic([0, 0], [1, 0.5], 1.0)
+        >>> run = appell.control.track(arm, law, move, period=0.01)
+        >>> run.q.shape, run.stopped
+        ((101, 2), None)
     """
     _fitting(robot, law)
     n, period = robot.nv, seconds(period)
@@ -108,13 +138,17 @@ def track(
     sensors = Sensors(robot, encoder, adc, speeds, period, v)
     drive = Drive(_held(law.robot, q), delay, torque_limits(torque_limit, robot), motor)
     outside = _pushed(robot, _forces(external, q, v), forces, one_of("axes", axes, AXES))
-    if outside is not None:
+    if outside is not None and not isinstance(outside, Always):
         _first(outside, q, v)
         outside = _UntilNext(outside)
     plant = _plant(robot, drive, friction, outside, (formulation, tableau(method)))
     y = plant.begin(q, v)
-    bounce = restitution_of("track: stop_restitution", stop_restitution)
-    at_limits = Stops(robot, plant, y[: robot.nq], bounce) if stops else None
+    around = Surroundings(
+        bool(stops), restitution_of("track: stop_restitution", stop_restitution),
+        walls, restitution_of("track: restitution", restitution), mu, points,
+    )  # fmt: skip
+    check_mu("track: mu", mu)
+    at_limits = Stops(robot, plant, y[: robot.nq], around) if stops or walls else None
     loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant, outside, at_limits)
     with progress_bar(progress, 0.0, float(plan.t[-1])) as show:
         return loop.run(y, show)
@@ -142,7 +176,7 @@ class _SampledLoop:
     sensors: Sensors
     drive: Drive
     plant: Plant
-    outside: _UntilNext | None
+    outside: External | None
     stops: Stops | None
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     reactions: dict[int, Array] = field(default_factory=dict)  # of the stops, by sample
@@ -152,12 +186,15 @@ class _SampledLoop:
         told the time."""
         t, state = self.plan.t.tolist(), self.law.initial
         stopped = None
-        for k, now in enumerate(t):
+        done = at_once(self.law, self.plan, self.sensors, self.drive, self.plant, self.stops, y)
+        if done is not None:
+            self.rows, self.plant.steps, y, state = done
+        for k, now in enumerate(t[len(self.rows) :], start=len(self.rows)):
             held, state, stopped = self.sample(k, y, state)
             show(now, 0)
             if stopped or k + 1 == len(t):
                 break
-            if self.outside is not None:
+            if isinstance(self.outside, _UntilNext):
                 self.outside.last = nextafter(now + self.period, -inf)
             try:
                 y = self.advance(k, now, y, held)
@@ -230,6 +267,8 @@ class _SampledLoop:
             residuals={},
             stopped=stopped,
             robot=robot,
+            walls=self.stops.contacts.walls if self.stops else (),
+            places=self.stops.contacts.places if self.stops else {},
             pieces=sorted(pieces, key=lambda piece: piece.start),
             **self.plant.of_loops(q, v),
             desired=self.plan.q[:count],
@@ -283,8 +322,7 @@ def _forces(external: Any, q: Array, v: Array) -> External | None:
             return vector("track: external(t, q, v)", external(t, q.copy(), v.copy()), len(v))
 
         return forces
-    always = vector("track: external", external, len(v))
-    return lambda t, q, v: always
+    return Always(vector("track: external", external, len(v)))
 
 
 def _pushed(robot: Dynamics, external: External | None, given: Any, axes: str) -> External | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from appell.control.hardware_numbers import a_count
 from appell.control.laws.compiled import ACTUATORS
 from appell.control.laws.gains import EACH, Kind, gain
 from appell.errors import InputError
@@ -27,10 +28,22 @@ _LEVEL = Kind(matrix=False)
 
 @dataclass(frozen=True)
 class Friction:
-    """What the joints' friction takes: viscous * v + coulomb * sign(v), and of a joint at rest
-    whatever holds it, up to its stiction: the dead zone of its motor. Stiction is the Coulomb
-    level where it is not given. ``coulomb_backwards`` is the size of Coulomb friction while v is
-    negative, where it is another."""
+    """Friction of joints: viscous * v + coulomb * sign(v), and of a joint at rest whatever holds
+    it, up to its stiction.
+
+    Args:
+        viscous: N m s/rad or N s/m, one number or one per joint.
+        coulomb: N m or N.
+        stiction: What holds a joint at rest, N m or N; the Coulomb level without it.
+        coulomb_backwards: The Coulomb level while the velocity is negative, where it is another.
+
+    Examples:
+        >>> friction = appell.control.Friction(viscous=0.1, coulomb=[0.5, 0.2])
+        >>> friction.levels(2)[1]
+        array([0.5, 0.2])
+        >>> appell.control.Friction.of(appell.load("planar_chain", n=2)).viscous
+        array([0., 0.])
+    """
 
     viscous: Numbers = 0.0
     coulomb: Numbers = 0.0
@@ -39,15 +52,38 @@ class Friction:
 
     @classmethod
     def of(cls, robot: Dynamics) -> Friction:
-        """That of the robot's own joints."""
+        """The friction of a robot's own joints.
+
+        Args:
+            robot: Whose joints.
+
+        Returns:
+            A `Friction`.
+
+        Examples:
+            >>> arm = appell.load("planar_chain", n=2)
+            >>> appell.control.Friction.of(arm).viscous.tolist()
+            [0.0, 0.0]
+        """
         if not isinstance(robot, Robot):
             raise InputError(f"the joints of '{robot.name}' have no friction.")
         viscous, coulomb, constant = joint_friction(robot.model)
         return cls(viscous, coulomb + constant, None, coulomb - constant)
 
     def levels(self, n: int) -> tuple[Array, Array, Array, Array]:
-        """Viscous, Coulomb and stiction of n joints, and a constant force that they take besides
-        (:func:`appell.simulation.friction.joint_friction`)."""
+        """The numbers of n joints.
+
+        Args:
+            n: How many joints.
+
+        Returns:
+            Viscous, N m s/rad or N s/m, then Coulomb and stiction of each joint, and a constant
+            force that it takes besides, N m or N; each (n,).
+
+        Examples:
+            >>> appell.control.Friction(viscous=0.5, coulomb=2).levels(2)[:2]
+            (array([0.5, 0.5]), array([2., 2.]))
+        """
         viscous = gain("Friction: viscous", self.viscous, n, _LEVEL)
         coulomb = gain("Friction: coulomb", self.coulomb, n, _LEVEL)
         constant = np.zeros(n)
@@ -76,8 +112,19 @@ class Friction:
 class Motor:
     """Direct-current motors whose amplifiers give a voltage: tau = gear k (V - k gear v) / R.
 
-    A sample's voltage is what the torque asked for needs at the measured speed, within ``voltage``
-    both ways; it is held for the period, in which the motor's own voltage slows it.
+    A sample's voltage is what the torque asked for needs at the measured velocity, within
+    ``voltage`` both ways; it is held for the period, in which the motor's own voltage slows it.
+
+    Args:
+        torque_constant: k, N m/A, one number or one per joint.
+        resistance: R, ohm.
+        voltage: The most volts.
+        gear: Turns of the motor per turn of the joint.
+
+    Examples:
+        >>> motor = appell.control.Motor(torque_constant=0.05, resistance=1.0, voltage=24, gear=100)
+        >>> motor.constants(1)
+        (array([5.]), array([5.]), array([24.]))
     """
 
     torque_constant: Numbers  # k, N m/A, or V s/rad
@@ -86,7 +133,15 @@ class Motor:
     gear: Numbers = 1.0
 
     def constants(self, n: int) -> tuple[Array, Array, Array]:
-        """Of n joints: torque per volt, N m/V; the motor's voltage per rad/s; the most volts."""
+        """The numbers of n joints.
+
+        Args:
+            n: How many joints.
+
+        Returns:
+            Torque per volt, N m/V, the motor's voltage per speed, V s/rad, and the most volts, V;
+            each (n,).
+        """
         names = ("torque_constant", "resistance", "voltage", "gear")
         k, R, most, gear = (gain(f"Motor: {x}", getattr(self, x), n, EACH) for x in names)
         return gear * k / R, gear * k, most
@@ -94,7 +149,17 @@ class Motor:
 
 @dataclass(frozen=True)
 class Adc:
-    """A converter of positions: 2^bits steps from low to high, in rad or m."""
+    """A converter of positions: 2^bits steps from low to high.
+
+    Args:
+        bits: How many.
+        low: The position of the first step, rad or m.
+        high: The position after the last.
+
+    Examples:
+        >>> round(appell.control.Adc(12).step, 6)
+        0.001534
+    """
 
     bits: int
     low: float = -np.pi
@@ -108,7 +173,7 @@ class Adc:
 
     @property
     def step(self) -> float:
-        """What one bit is worth."""
+        """What one bit is worth, rad or m."""
         return (self.high - self.low) / 2**self.bits
 
     def __call__(self, q: Array) -> Array:
@@ -136,7 +201,8 @@ class Sensors:
         self.adc, self.period, self.first = adc, period, v
         self.own = list(robot.system.coordinates)
         self.differences = speeds == "differences"
-        self.step = None if encoder is None else _a_count(encoder, robot)
+        self.counts = encoder
+        self.step = None if encoder is None else a_count(encoder, robot)
         self.last: Array | None = None
 
     def __call__(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -150,12 +216,6 @@ class Sensors:
         return q, v
 
 
-def _a_count(counts: Any, robot: Dynamics) -> Array:
-    """What one count of an encoder is worth: counts are of a revolution, or of a metre."""
-    whole = [2 * np.pi if joint.screw.angle else 1.0 for joint in robot.model.joints]
-    return np.array(whole) / gain("encoder", counts, robot.nv, EACH)
-
-
 class Drive:
     """From the torques that a law asks for to those that the motors give."""
 
@@ -163,9 +223,12 @@ class Drive:
         if isinstance(delay, bool) or not isinstance(delay, int | np.integer) or delay < 0:
             raise InputError(f"track: delay = {delay!r}; expected a whole number of samples.")
         optional("track: motor", motor, Motor, "Motor(...)")
-        self.waiting = deque([first] * int(delay))
         self.limit = limit
+        self.waiting = deque([self.within(first)] * int(delay))
         self.motor = None if motor is None else motor.constants(len(first))
+
+    def within(self, tau: Array) -> Array:
+        return tau if self.limit is None else np.clip(tau, -self.limit, self.limit)
 
     @property
     def damping(self) -> Array | float:
@@ -176,7 +239,7 @@ class Drive:
         """The torque that is held (the motors' own voltage slows it besides), and the voltage.
 
         ``v`` is measured."""
-        tau = asked if self.limit is None else np.clip(asked, -self.limit, self.limit)
+        tau = self.within(asked)
         if self.waiting:
             self.waiting.append(tau)
             tau = self.waiting.popleft()
@@ -185,18 +248,3 @@ class Drive:
         per_volt, back, most = self.motor
         volts = np.clip(tau / per_volt + back * v, -most, most)
         return per_volt * volts, volts
-
-
-def torque_limits(given: Any, robot: Dynamics) -> Array | None:
-    """The largest torques of the actuators: the joints' own efforts for True, none for None."""
-    if given is None or given is False:
-        return None
-    if given is not True:
-        return gain("torque_limit", given, robot.system.size("d"), EACH)
-    if not isinstance(robot, Robot):
-        raise InputError(
-            f"track: torque_limit=True: the joints of '{robot.name}' have no efforts of their own; "
-            "give the largest torques."
-        )
-    efforts = {joint.name: joint.effort for joint in robot.model.joints}
-    return np.array([efforts[name] for name in robot.actuated])

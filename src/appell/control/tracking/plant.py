@@ -2,7 +2,7 @@
 
 The forces are smooth there, so a method of order eight (DOP853) with small tolerances takes one
 or two steps per sample. Where dry friction acts they are smooth only while no joint stops, turns
-back or breaks loose: see :mod:`appell.control.tracking.rubbing`.
+back or breaks loose: see `appell.control.tracking.rubbing`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,16 @@ External = Callable[[float, Array, Array], Array]
 
 RTOL, ATOL = 1e-11, 1e-12
 _SMALLEST, MOST_STEPS = 1e-10, 2000  # in s and in a period: beyond them no arm can be
+
+
+class Always:
+    """A constant force from outside, as a function."""
+
+    def __init__(self, force: Array) -> None:
+        self.force = force
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        return self.force
 
 
 class Lost(Exception):

@@ -2,7 +2,7 @@
 
 Every joint turns forwards, turns backwards or sticks. A joint that turns has the Coulomb force
 against it; one that sticks has no acceleration, by whatever force that takes, up to its stiction
-(:mod:`appell.simulation.friction`). While no joint changes, the equations are smooth and are
+(`appell.simulation.friction`). While no joint changes, the equations are smooth and are
 integrated as such. A change is located within the step in which it happens, as the root of a speed
 or of a force's reserve, and the step is cut there: no force ever switches to and fro, so nothing
 chatters, and a joint at rest is at rest to the last bit.

@@ -1,10 +1,14 @@
-"""The limits of a tracked arm's joints: it moves freely from sample to sample, and where it would
-pass a limit, the sample is moved through once more as a flight with impacts at the stops."""
+"""What a tracked robot strikes: the limits of its joints, and walls.
+
+It moves freely from sample to sample, and where it would pass a limit or a wall, the sample is
+moved through once more as a flight with impacts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +19,8 @@ from appell.robots.closed.near_singular import first_limit
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation.contacts.contact import find_contacts
 from appell.simulation.contacts.impact import Impact
-from appell.simulation.events import Degenerate
+from appell.simulation.contacts.points import Choice
+from appell.simulation.events import Degenerate, Gaps
 from appell.simulation.flight import Flight, Options, Stopped
 from appell.simulation.mechanics import Mechanics, mechanics_of
 from appell.simulation.path import IntegratorStep, Piece, quintics
@@ -25,13 +30,27 @@ _TOUCH = 1e-9  # rad or m
 _IMPACTS = 10_000  # within one second, as for simulate
 
 
-class Stops:
-    """The stops of a robot's joints at their limits, and what struck them."""
+class Surroundings(NamedTuple):
+    """What can be struck, and how: as :func:`appell.simulate` has it."""
 
-    def __init__(self, robot: Dynamics, plant: Plant, q: Array, restitution: float) -> None:
-        self.plant, self.restitution = plant, restitution
-        self.contacts = find_contacts(robot.model, (), None, True)
+    stops: bool
+    stop_restitution: float
+    walls: Any
+    restitution: float
+    mu: float
+    points: Choice
+
+
+class Stops:
+    """The stops of a robot's joints at their limits and the walls around it, and what struck
+    them."""
+
+    def __init__(self, robot: Dynamics, plant: Plant, q: Array, given: Surroundings) -> None:
+        self.plant, self.given = plant, given
+        self.contacts = find_contacts(robot.model, given.walls, given.points, given.stops)
         self.impacts: list[Impact] = []
+        # Bounds of gaps take the speeds of all joints, which steps of robots with loops have not.
+        self.looped = bool(self.contacts.walls) and robot.nv != robot.model.nv
         beyond = [(limit, float(limit.beyond(q))) for limit in self.contacts.stops]
         for limit, by in beyond:
             if by > _BEYOND:
@@ -52,11 +71,22 @@ class Stops:
     # Whether a limit is passed
 
     def touched(self, y: Array) -> bool:
-        """Whether a joint is on a stop."""
-        return any(limit.beyond(y) > -_TOUCH for limit, _ in self.limits)
+        """Whether a joint is on a stop, or a point on a wall; without walls, in any of several
+        states."""
+        if any(np.any(limit.beyond(y) > -_TOUCH) for limit, _ in self.limits):
+            return True
+        if not self.contacts.walls or self.looped:
+            return self.looped
+        nq = self.contacts.model.nq
+        gap, _ = self.contacts.gaps(y[:nq], y[nq:])
+        return not bool((gap > _TOUCH).all())
 
     def passed(self, steps: Sequence[IntegratorStep], pieces: Sequence[Piece] = ()) -> bool:
-        """Whether any limit is passed within some steps or pieces."""
+        """Whether any limit is passed, or a wall, within some steps or pieces."""
+        if self.contacts.walls:
+            none = np.zeros(len(self.contacts), dtype=bool)
+            moved = [Gaps(self.contacts, p) for p in (*pieces, *quintics(steps))]
+            return any(gaps.closing(none, none, none) is not None for gaps in moved)
         if not self.limits:
             return False
         suspects = [*pieces, *quintics([step for step in steps if not self._keeps(step)])]
@@ -82,7 +112,8 @@ class Stops:
         pieces and the impacts on the way are kept."""
         plant, mechanics, nq = self.plant, self.mechanics, self.plant.robot.nq
         options = Options(
-            restitution=0.0, stop_restitution=self.restitution, mu=0.0, law="newton", gap=_BEYOND,
+            restitution=self.given.restitution, stop_restitution=self.given.stop_restitution,
+            mu=self.given.mu, law="newton", gap=_BEYOND,
             friction=True, method=plant.method, rtol=RTOL, atol=ATOL, max_step=period,
             max_impacts=_IMPACTS, max_steps=MOST_STEPS,
         )  # fmt: skip

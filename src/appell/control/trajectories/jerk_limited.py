@@ -26,11 +26,30 @@ def jerk_limited(
     a0: Numbers = 0.0,
     a1: Numbers = 0.0,
 ) -> Trajectory:
-    """The fastest motion within limits of speed, acceleration and jerk, one number or one per
-    joint: jerk is piecewise constant, accelerations are continuous.
+    """The fastest motion within limits of velocity, acceleration and jerk: jerk is piecewise
+    constant, accelerations are continuous.
 
     The joint that needs longest is as fast as it can be, and the others end with it. It may begin
     and end in motion.
+
+    Args:
+        q0: Where it begins, (n,), rad or m.
+        q1: Where it ends, (n,), rad or m.
+        speed: The limit of velocities, rad/s or m/s, one number or one per joint.
+        acceleration: Of accelerations, rad/s^2 or m/s^2.
+        jerk: Of their rates, rad/s^3 or m/s^3.
+        v0: Velocities at the start, rad/s or m/s, one number or one per joint.
+        v1: Velocities at the end, rad/s or m/s.
+        a0: Accelerations at the start, rad/s^2 or m/s^2.
+        a1: Accelerations at the end, rad/s^2 or m/s^2.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> move = appell.control.jerk_limited([0, 0], [1, 0.5], speed=1, acceleration=2, jerk=10)
+        >>> round(move.duration, 3)
+        1.7
     """
     ruckig = _ruckig()
     start, end = ends("jerk_limited", q0, q1)

@@ -24,8 +24,21 @@ _LONGEST = 1e30  # s: its seventh power, and that of its inverse, are still numb
 def ramp(
     q0: Numbers, q1: Numbers, duration: float | None = None, *, speed: Numbers | None = None
 ) -> Trajectory:
-    """From q0 to q1 at constant speed, in a time, or at the speeds that no joint may exceed.
-    Speeds jump at both ends."""
+    """The motion from q0 to q1 at constant velocity, which jumps at both ends.
+
+    Args:
+        q0: Where it begins, (n,), rad or m.
+        q1: Where it ends, (n,), rad or m.
+        duration: How long it takes, s; or ``speed`` instead.
+        speed: What no joint may exceed, rad/s or m/s, one number or one per joint.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> appell.control.ramp([0.0, 0.0], [1.0, 2.0], speed=0.5).duration
+        4.0
+    """
     start, end = ends("ramp", q0, q1)
     if (duration is None) == (speed is None):
         raise InputError("ramp: expected either duration or speed.")
@@ -41,7 +54,23 @@ def ramp(
 def cubic(
     q0: Numbers, q1: Numbers, duration: float, *, v0: Numbers = 0.0, v1: Numbers = 0.0
 ) -> Trajectory:
-    """The polynomial of third degree with given speeds at the ends; accelerations jump there."""
+    """The polynomial of third degree with given velocities at the ends; accelerations jump there.
+
+    Args:
+        q0: Where it begins, (n,), rad or m.
+        q1: Where it ends, (n,), rad or m.
+        duration: How long it takes, s.
+        v0: Velocities at the start, rad/s or m/s, one number or one per joint.
+        v1: Velocities at the end, rad/s or m/s.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> q, v, a = appell.control.cubic([0.0], [1.0], 2.0)(1.0)
+        >>> q, v
+        (array([0.5]), array([0.75]))
+    """
     return _polynomial("cubic", q0, q1, duration, [(v0, v1)])
 
 
@@ -55,8 +84,26 @@ def quintic(
     a0: Numbers = 0.0,
     a1: Numbers = 0.0,
 ) -> Trajectory:
-    """The polynomial of fifth degree with given speeds and accelerations at the ends; from rest
-    to rest its accelerations are continuous."""
+    """The polynomial of fifth degree with given velocities and accelerations at the ends; from rest
+    to rest its accelerations are continuous.
+
+    Args:
+        q0: Where it begins, (n,), rad or m.
+        q1: Where it ends, (n,), rad or m.
+        duration: How long it takes, s.
+        v0: Velocities at the start, rad/s or m/s, one number or one per joint.
+        v1: Velocities at the end, rad/s or m/s.
+        a0: Accelerations at the start, rad/s^2 or m/s^2.
+        a1: Accelerations at the end, rad/s^2 or m/s^2.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> move = appell.control.quintic([0, 0], [1, 0.5], 2.0)
+        >>> move.start, move.end, move.n
+        (array([0., 0.]), array([1. , 0.5]), 2)
+    """
     return _polynomial("quintic", q0, q1, duration, [(v0, v1), (a0, a1)])
 
 
@@ -70,20 +117,49 @@ def septic(
     a0: Numbers = 0.0,
     a1: Numbers = 0.0,
 ) -> Trajectory:
-    """The polynomial of seventh degree with given speeds and accelerations, and no jerk, at the
-    ends; from rest to rest its jerk is continuous."""
+    """The polynomial of seventh degree with given velocities and accelerations, and no jerk, at the
+    ends; from rest to rest its jerk is continuous.
+
+    Args:
+        q0: Where it begins, (n,), rad or m.
+        q1: Where it ends, (n,), rad or m.
+        duration: How long it takes, s.
+        v0: Velocities at the start, rad/s or m/s, one number or one per joint.
+        v1: Velocities at the end, rad/s or m/s.
+        a0: Accelerations at the start, rad/s^2 or m/s^2.
+        a1: Accelerations at the end, rad/s^2 or m/s^2.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> appell.control.septic([0.0], [1.0], 2.0)(1.0)[0]
+        array([0.5])
+    """
     return _polynomial("septic", q0, q1, duration, [(v0, v1), (a0, a1), (0.0, 0.0)])
 
 
 def trapezoidal(
     q0: Numbers, q1: Numbers, speed: Numbers, acceleration: Numbers, duration: float | None = None
 ) -> Trajectory:
-    """Constant acceleration, constant speed, constant deceleration: the fastest from rest to rest
-    along the line, where no joint exceeds its speed or acceleration (one number, or one per joint).
-    Accelerations jump.
+    """The fastest motion from rest to rest along a line of joint positions, with constant
+    acceleration, constant velocity and constant deceleration. Accelerations jump.
 
-    A short way has no time at constant speed. ``duration``, which must not be shorter than the
-    fastest, slows the whole down.
+    A short way has no time at constant velocity.
+
+    Args:
+        q0: Where it begins, (n,), rad or m.
+        q1: Where it ends, (n,), rad or m.
+        speed: What no joint exceeds, rad/s or m/s, one number or one per joint.
+        acceleration: What no joint exceeds, rad/s^2 or m/s^2.
+        duration: Slows the whole down, s; not shorter than the fastest.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> appell.control.trapezoidal([0.0], [1.0], speed=1.0, acceleration=2.0).duration
+        1.5
     """
     start, end = ends("trapezoidal", q0, q1)
     way, n = np.abs(end - start), len(start)
@@ -109,11 +185,21 @@ def trapezoidal(
 
 
 def spline(points: Numbers, t: Numbers, *, ends: Ends = "clamped") -> Trajectory:
-    """The cubic spline through points (m, n) at times (m,) that begin with 0: accelerations are
-    continuous, except at the ends.
+    """The cubic spline through points: accelerations are continuous, except at the ends.
 
-    At its ends it rests ("clamped"), has no acceleration ("natural"), is smooth beyond one knot
-    ("not-a-knot"), or goes round and round ("periodic").
+    Args:
+        points: Positions to pass, (m, n), rad or m.
+        t: When, (m,), s, beginning with 0.
+        ends: At its ends it rests ("clamped"), has no acceleration ("natural"), is smooth beyond
+            one knot ("not-a-knot"), or goes round and round ("periodic").
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> way = appell.control.spline([[0, 0], [1, 0.5], [0, 1]], [0, 1, 3])
+        >>> way.duration
+        3.0
     """
     from scipy.interpolate import CubicSpline
 

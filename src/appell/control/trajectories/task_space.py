@@ -67,12 +67,32 @@ def line(
     frame: FrameName | None = None,
     tolerance: float = 1e-10,
 ) -> Trajectory:
-    """A frame (the tip without a name) moves along a straight line from pose0 to pose1, both (4, 4)
-    in the base's axes; its axes turn the shortest way.
+    """The motion of joints that takes a frame along a straight line, its axes turning the shortest
+    way.
 
-    It takes ``duration`` from rest to rest, by a quintic, or follows ``timing``, a trajectory of
-    one number from 0 to 1. The arm begins as inverse kinematics finds it, nearest to ``start``
-    or in a ``branch``, and leaves the line by less than ``tolerance``, m and rad.
+    Args:
+        robot: An arm.
+        pose0: Where the frame begins, (4, 4), m, in the base's axes.
+        pose1: Where it ends, (4, 4), m.
+        duration: How long it takes, s, from rest to rest, by a quintic; or ``timing`` instead.
+        timing: A trajectory of one number from 0 to 1, which the frame follows.
+        start: Joint positions near which the arm begins, (nq,), rad or m.
+        branch: In which way an arm with a spherical wrist begins: see `inverse_kinematics`.
+        frame: A link's name or an `appell.Frame`; the tip without it.
+        tolerance: By how much the frame leaves the line at most, m and rad.
+
+    Returns:
+        A `Trajectory` of the joints.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> here = puma.forward_kinematics([0.1, -0.8, 0.3, 0.2, 0.7, 0.1])
+        >>> there = here.copy()
+        >>> there[2, 3] -= 0.1
+        >>> q0 = [0.1, -0.8, 0.3, 0.2, 0.7, 0.1]
+        >>> down = appell.control.line(puma, here, there, duration=2.0, start=q0)
+        >>> np.abs(puma.forward_kinematics(down(1.0)[0])[:3, 3] - here[:3, 3]).round(6)
+        array([0.  , 0.  , 0.05])
     """
     first, last = _pose("line: pose0", pose0), _pose("line: pose1", pose1)
     way = last[:3, 3] - first[:3, 3]
@@ -106,10 +126,35 @@ def circle(
     frame: FrameName | None = None,
     tolerance: float = 1e-10,
 ) -> Trajectory:
-    """A frame moves from pose0 by an angle about an axis through ``centre`` along ``normal``.
+    """The motion of joints that takes a frame by an angle about an axis.
 
-    Its axes stay as they are, turn with the circle where ``turning``, or turn to those of
-    ``pose1`` (of which only they count). The rest is as for :func:`line`.
+    Args:
+        robot: An arm.
+        pose0: Where the frame begins, (4, 4), m, in the base's axes.
+        centre: A point of the axis, (3,), m.
+        normal: The axis's direction, (3,), no unit.
+        duration: How long it takes, s, from rest to rest; or ``timing`` instead.
+        angle: By how much it goes round, rad; a whole turn without it.
+        pose1: A pose, (4, 4), m, to whose axes the frame turns (of which only they count); without
+            it they stay as they are.
+        turning: Whether its axes turn with the circle.
+        timing: A trajectory of one number from 0 to 1, which the frame follows.
+        start: Joint positions near which the arm begins, (nq,), rad or m.
+        branch: As for `line`.
+        frame: A link's name or an `appell.Frame`; the tip without it.
+        tolerance: By how much the frame leaves the circle at most, m and rad.
+
+    Returns:
+        A `Trajectory` of the joints.
+
+    Examples:
+        >>> puma = appell.load("puma560")
+        >>> q0 = [0.1, 0.2, 0.4, 0.2, 0.7, 0.1]
+        >>> here = puma.forward_kinematics(q0)
+        >>> centre = here[:3, 3] + [-0.05, 0, 0]
+        >>> ring = appell.control.circle(puma, here, centre, (0, 0, 1), duration=3.0, start=q0)
+        >>> np.allclose(ring.start, ring.end, atol=1e-8)
+        True
     """
     first = _pose("circle: pose0", pose0)
     middle, axis = (

@@ -50,12 +50,28 @@ def time_optimal(
     *,
     points: int = 500,
 ) -> Trajectory:
-    """The fastest motion along the path of a trajectory, from rest to rest, with |tau| <= torque,
-    |v| <= speed and |a| <= acceleration, one number or one per joint; without torque or speed, the
-    robot's own limits. Friction is not counted.
+    """The fastest motion along the path of a trajectory, from rest to rest, within limits. Friction
+    is not counted.
 
-    ``points`` are the intervals of the path in which s'' is constant. Speeds are continuous,
-    accelerations and torques jump.
+    Velocities are continuous, accelerations and torques jump.
+
+    Args:
+        robot: Whose dynamics counts.
+        path: The trajectory whose path is kept.
+        torque: The largest, N m or N, one number or one per joint; the robot's own without it.
+        speed: The largest, rad/s or m/s; the robot's own without it.
+        acceleration: The largest, rad/s^2 or m/s^2; none without it.
+        points: Intervals of the path in which its acceleration s'' is constant.
+
+    Returns:
+        A `Trajectory`.
+
+    Examples:
+        >>> arm = appell.load("planar_chain", n=2)
+        >>> slow = appell.control.quintic([0, 0], [1, 0.5], 5.0)
+        >>> fast = appell.control.time_optimal(arm, slow, torque=60, speed=3, points=100)
+        >>> fast.duration < slow.duration
+        True
     """
     if not isinstance(path, Timed):
         raise InputError(

@@ -17,9 +17,16 @@ State = tuple[Array, Array, Array]
 
 
 class Trajectory(ABC):
-    """``q, v, a = trajectory(t)`` at one time or at many: each has the shape t.shape + (n,).
+    """A motion of joints: ``q, v, a = trajectory(t)`` at one time or at many, each t.shape + (n,).
 
     Before 0 and after ``duration`` (s) it stands still at its ends.
+
+    Examples:
+        >>> out = appell.control.quintic([0, 0], [1, 0.5], 2.0)
+        >>> there_and_back = out.then(appell.control.quintic([1, 0.5], [0, 0], 2.0))
+        >>> q, v, a = there_and_back(np.linspace(0, 4, 9))
+        >>> q.shape, there_and_back.duration
+        ((9, 2), 4.0)
     """
 
     kind: str
@@ -48,16 +55,29 @@ class Trajectory(ABC):
 
     @property
     def start(self) -> Array:
-        """Where it begins, (n,)."""
+        """Where it begins, (n,), rad or m."""
         return self._at(np.zeros(()))[0]
 
     @property
     def end(self) -> Array:
-        """Where it ends, (n,)."""
+        """Where it ends, (n,), rad or m."""
         return self._at(np.asarray(self.duration))[0]
 
     def then(self, other: Trajectory) -> Joined:
-        """This one, and another one from where it ends."""
+        """This trajectory, and another one from where it ends.
+
+        Args:
+            other: One that begins there, with as many joints.
+
+        Returns:
+            A trajectory of both.
+
+        Examples:
+            >>> out = appell.control.quintic([0], [1], 1.0)
+            >>> back = appell.control.quintic([1], [0], 2.0)
+            >>> out.then(back).duration
+            3.0
+        """
         if not isinstance(other, Trajectory) or other.n != self.n:
             raise InputError(f"then({other!r}): expected a trajectory of {self.n} joints.")
         apart = np.abs(other.start - self.end)

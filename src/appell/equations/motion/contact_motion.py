@@ -78,7 +78,7 @@ def held_motion(
 ) -> list[Scalar]:
     """Accelerations, forces, and of each row of forces the part of G = J M^-1 J^T that those after
     it leave to it, while contacts hold: links by name, each with 3 rows of forces or 6. ``Kx`` are
-    what :func:`free_motion` gives, and ``points`` where on the links contacts are."""
+    what `free_motion` gives, and ``points`` where on the links contacts are."""
     n, within = model.nv, reached(coupled(_of("mass_matrix", model, q)))
     K = [[Kx[i][j] if j in within[i] else 0 for j in range(n)] for i in range(n)]
     x = [row[n] for row in Kx]

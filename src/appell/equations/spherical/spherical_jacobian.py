@@ -206,7 +206,7 @@ def _largest(model: SphericalModel, chain: Chain, j: int) -> Scalar:
 
 
 def quasi_forces(model: SphericalModel, q: Scalars, Q: Scalars) -> list[Scalar]:
-    """The forces on the speeds of :func:`quasi_columns` that do the work of forces Q on the
+    """The forces on the speeds of `quasi_columns` that do the work of forces Q on the
     coordinates: of Euler angles E^-T Q, the moment on the platform."""
     if model.carrier is not None:
         return list(Q)

@@ -61,11 +61,20 @@ class Numerical:
 
 @dataclass(frozen=True)
 class Base:
-    """base = matrix @ parameters: what the joint forces depend on.
+    """What the joint forces depend on: base = matrix @ parameters.
 
-    ``columns`` are the places of the parameters that lead the sums, which are independent columns
-    of the regressor: Y @ parameters = Y[..., columns] @ base. ``structural`` is the count by
-    the rules of structure.py (None where they do not apply), ``numerical`` that of the regressor.
+    Attributes:
+        count: How many.
+        columns: The places of the parameters that lead the sums, which are independent columns of
+            the regressor: Y @ parameters = Y[..., columns] @ base.
+        matrix: (count, parameters).
+        names: Of the base parameters, each by the one that leads its sum.
+        grouping: The sums, written out.
+        idle: Names of parameters that no force depends on.
+        structural: The count by the rules of structure.py; None where they do not apply.
+        numerical: That of the regressor.
+        friction: Whether friction's parameters are among them.
+        rotors: Whether rotors' are.
     """
 
     count: int
@@ -90,7 +99,22 @@ class Base:
         return self.structural is None or self.structural == self.count
 
     def standard(self, base: npt.ArrayLike, prior: npt.ArrayLike) -> Array:
-        """The standard parameters nearest to a prior (in SI units) that have this base."""
+        """The standard parameters nearest to a prior that have given base parameters.
+
+        Args:
+            base: Base parameters, (count,), in SI units.
+            prior: Standard parameters, (p,), in SI units.
+
+        Returns:
+            The standard parameters, (p,), in SI units.
+
+        Examples:
+            >>> robot = appell.load("planar_chain", n=2)
+            >>> basis = appell.identify.base_parameters(robot)
+            >>> again = basis.standard(basis.matrix @ robot.parameters, robot.parameters)
+            >>> np.allclose(again, robot.parameters)
+            True
+        """
         own = np.asarray(prior, dtype=float)
         return own + np.linalg.pinv(self.matrix) @ (np.asarray(base) - self.matrix @ own)
 
@@ -121,10 +145,26 @@ def base_parameters(
     seed: int = 0,
     columns: Sequence[int] | None = None,
 ) -> Base:
-    """The base parameters of a robot.
+    """The base parameters of a robot: the sums of inertial parameters that its joint forces depend
+    on.
 
-    ``samples`` random states are looked at, or as many as give four rows per column; ``columns``
-    restricts the search to some standard parameters while the others are known.
+    Args:
+        robot: A tree or a closed robot.
+        friction: Whether friction's parameters are among them.
+        rotors: Whether rotors' are.
+        samples: How many random states are looked at; as many as give four rows per column without
+            it.
+        seed: Of these states.
+        columns: Restricts the search to some standard parameters, by their places, while the others
+            are known.
+
+    Returns:
+        A `Base`.
+
+    Examples:
+        >>> base = appell.identify.base_parameters(appell.load("puma560"))
+        >>> base.count, base.agree
+        (36, True)
     """
     if not hasattr(robot, "regressor"):
         raise InputError(

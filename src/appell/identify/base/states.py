@@ -12,9 +12,23 @@ from appell.robots.robot import Array, is_tree
 
 
 def random_states(robot: Any, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
-    """q, v and a, (count, ...): configurations as ``robot.random`` draws them, within the limits of
-    a tree's joints or about where a closed robot can be; speeds and accelerations of the size of
-    one, the speeds within their limits."""
+    """Random states: configurations as ``robot.random`` draws them, within the limits of a tree's
+    joints or about where a closed robot can be; velocities and accelerations of the size of one,
+    the velocities within their limits.
+
+    Args:
+        robot: Any robot.
+        count: How many.
+        seed: Of the generator.
+
+    Returns:
+        q, (count, nq), rad or m, v and a, (count, nv), rad/s or m/s and rad/s^2 or m/s^2.
+
+    Examples:
+        >>> q, v, a = appell.identify.random_states(appell.load("puma560"), 100)
+        >>> q.shape
+        (100, 6)
+    """
     draw = _generator(robot, count, seed)
     q = robot.random(draw, count)
     v, a = draw.normal(size=(2, count, robot.nv))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 from appell.identify.data.plausible import Signals, refuse_degrees, refuse_forces
 from appell.robots.robot import Array, is_tree
 
@@ -23,7 +23,8 @@ def named(what: str, given: str, known: Sequence[Name]) -> Name:
     for name in known:
         if isinstance(given, str) and given == name:
             return name
-    raise InputError(f"{what} = {given!r}; expected one of {', '.join(known)}.")
+    hint = did_you_mean(given, known)
+    raise InputError(f"{what} = {given!r}; expected one of {', '.join(known)}.{hint}")
 
 
 def refuse_no_robot(what: str, robot: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.errors import InputError, nearest
+from appell.errors import InputError, did_you_mean
 from appell.identify.data.column_units import SIGNALS, worth
 from appell.identify.data.table import ColumnTable
 from appell.robots.robot import Array, Robot
@@ -128,11 +128,10 @@ def _known(table: ColumnTable, name: str) -> str:
 
 
 def _missing(table: ColumnTable, name: str) -> InputError:
-    near = nearest(name, table.columns)
-    hint = f" Did you mean '{near}'?" if near else ""
     return InputError(
         f"{table.origin}: there is no column '{name}'; the columns are "
-        f"{', '.join(table.columns)}. Name others by columns={{...}}.{hint}"
+        f"{', '.join(table.columns)}. Name others by columns={{...}}."
+        f"{did_you_mean(name, table.columns)}"
     )
 
 

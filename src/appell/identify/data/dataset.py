@@ -15,11 +15,26 @@ from appell.robots.robot import Array
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
-    """N samples: times t (N,) in s; positions, speeds, accelerations and joint forces q, v, a, tau,
-    each (N, n), in SI units.
+    """Samples of a motion, in SI units; `observe` makes them of a file.
 
-    ``cutoff`` is that of the low-pass filter, Hz, and ``rate`` the samples per second; ``notes``
-    tell what was done.
+    Attributes:
+        t: Times (N,), s.
+        q: Positions (N, n).
+        v: Velocities (N, n).
+        a: Accelerations (N, n).
+        tau: Joint forces (N, n).
+        rate: Samples per second.
+        cutoff: Of the low-pass filter, Hz.
+        notes: What was done.
+        origin: Where they are from.
+
+    Examples:
+        >>> robot, t = appell.load("planar_chain"), np.linspace(0, 2, 200)
+        >>> q, v, a = appell.identify.random_states(robot, 200)
+        >>> data = appell.identify.Data(t, q, v, a, robot.inverse_dynamics(q, v, a))
+        >>> train, held_out = data.split(0.25)
+        >>> len(train.t), len(held_out.t), len(list(data.folds(5)))
+        (150, 50, 5)
     """
 
     t: Array
@@ -37,7 +52,7 @@ class Data:
 
     @property
     def states(self) -> tuple[Array, Array, Array, Array]:
-        """q, v, a, tau: what ``fit`` takes."""
+        """q, rad or m, v, a and tau, N m or N: what ``fit`` takes."""
         return self.q, self.v, self.a, self.tau
 
     def __getitem__(self, which: Any) -> Data:
@@ -46,9 +61,15 @@ class Data:
         return replace(self, t=t, q=q, v=v, a=a, tau=tau)
 
     def split(self, held_out: float = 0.25) -> tuple[Data, Data]:
-        """The first part, to identify with, and the last, ``held_out`` of the whole, to validate.
+        """Two parts of the data, one after the other in time.
 
         They are not mixed: neighbours in time are too alike to tell anything of each other.
+
+        Args:
+            held_out: The share of the last part, 0 to 1, no unit.
+
+        Returns:
+            The first part, to identify with, and the last, to validate.
         """
         if not isinstance(held_out, float) or not 0 < held_out < 1:
             raise InputError(f"split({held_out!r}): expected a part of the whole, from 0 to 1.")
@@ -58,7 +79,14 @@ class Data:
         return self[:k], self[k:]
 
     def folds(self, count: int = 5) -> Iterator[tuple[Data, Data]]:
-        """Each of so many stretches of time held out once: pairs of the rest and it."""
+        """The data with each of several stretches of time held out once.
+
+        Args:
+            count: How many stretches.
+
+        Returns:
+            Pairs of the rest and of the stretch that is held out.
+        """
         count = whole("folds", count, least=2)
         if count > len(self):
             raise InputError(f"folds({count}): there are {len(self)} samples; expected fewer.")
@@ -76,7 +104,21 @@ class Data:
 
 
 def joined(parts: Sequence[Data]) -> Data:
-    """Several runs as one; times go on as they are in each."""
+    """Several runs as one; times go on as they are in each.
+
+    Args:
+        parts: What `observe` gave.
+
+    Returns:
+        A `Data`.
+
+    Examples:
+        >>> robot = appell.load("planar_chain")
+        >>> q, v, a = appell.identify.random_states(robot, 10)
+        >>> part = appell.identify.Data(np.arange(10.0), q, v, a, robot.inverse_dynamics(q, v, a))
+        >>> appell.identify.joined([part, part]).q.shape
+        (20, 3)
+    """
     if not parts or not all(isinstance(x, Data) for x in parts):
         raise InputError(f"joined({parts!r}): expected some Data.")
     if len({x.q.shape[1] for x in parts}) != 1:

@@ -37,22 +37,43 @@ def observe(
     resample: bool = False,
     check: bool = True,
 ) -> Data:
-    """Data from a file (.csv, .parquet, or a log of the rig, .mcap), from such a log, or from a
-    mapping of columns.
+    """Samples from a file or from columns, filtered and differentiated.
 
-    Columns are found by name (``t``, ``q1 [deg]``, ``tau1``) or named by ``columns``; see
-    :func:`appell.identify.data.columns.signals`. Outliers are replaced (Hampel), positions and
-    forces filtered alike by a low-pass without phase shift, at ``cutoff`` (Hz; without it,
-    chosen from the spectrum of the positions), speeds and accelerations made by central
-    differences. Of the samples ``rate`` a second are kept, without it as many as are
-    independent of each other after the filter; the ends, where a filter lacks neighbours, are
-    left out. So are samples in which a joint is slower than ``slowest`` (rad/s or m/s, one
-    number or one per joint): near rest dry friction is not what its model says, and a filter
-    mixes both its signs.
+    Outliers are replaced (Hampel), positions and forces filtered alike by a low-pass without phase
+    shift, velocities and accelerations made by central differences; the ends, where a filter lacks
+    neighbours, are left out. What cannot be right is refused, by name: uneven sampling, degrees
+    taken for radians, swapped columns, signs.
 
-    What cannot be right is refused, by name: uneven sampling (``resample=True`` evens it), degrees
-    taken for radians, swapped columns, signs; ``check=False`` accepts what the model does not
-    explain.
+    Args:
+        robot: Whose motion it is.
+        source: The path of a file (.csv, .parquet, or a log of the rig, .mcap), such a log, or a
+            mapping of columns.
+        columns: Names of the columns, where they are others than ``t``, ``q1``, ``tau3``, ``q
+            shoulder``, with a unit in brackets or without, ``q1 [deg]``: ``{"t": "time", "q":
+            ["pos_a [deg]", "pos_b [deg]"], "tau": [...]}``.
+        units: Of signals whose columns do not say: ``{"q": "deg"}``.
+        cutoff: Of the low-pass, Hz; chosen from the spectrum of the positions without it.
+        rate: Samples per second that are kept; as many as are independent of each other after the
+            filter without it.
+        slowest: Samples in which a joint is slower than this (rad/s or m/s, one number or one per
+            joint) are left out: near rest dry friction is not what its model says, and a filter
+            mixes both its signs.
+        outliers: Whether to replace them.
+        resample: Whether to even uneven sampling out.
+        check: Whether to refuse what the model does not explain.
+
+    Returns:
+        A `Data`.
+
+    Examples:
+        >>> robot, t = appell.load("planar_chain", n=1), np.arange(0, 10, 0.001)
+        >>> q = (np.sin(t) + 0.3 * np.sin(3 * t))[:, None]
+        >>> v = (np.cos(t) + 0.9 * np.cos(3 * t))[:, None]
+        >>> a = -(np.sin(t) + 2.7 * np.sin(3 * t))[:, None]
+        >>> tau = robot.inverse_dynamics(q, v, a)
+        >>> data = appell.identify.observe(robot, {"t": t, "q1": q[:, 0], "tau1": tau[:, 0]})
+        >>> data.q.shape == data.a.shape
+        True
     """
     if not isinstance(robot, Robot) or robot.nq != robot.nv:
         raise InputError(f"observe({robot!r}): expected a Robot on a fixed base, without loops.")
@@ -181,8 +202,8 @@ def _moving(robot: Robot, data: Data, slowest: Any) -> Data:
     moving = (np.abs(data.v) >= least).all(axis=1)
     if moving.sum() < 10:
         raise InputError(
-            f"observe: slowest = {slowest!r}: in {moving.sum()} of {len(data)} samples all joints "
-            "are as fast; expected some hundred: lower it."
+            f"{data.origin}: in {moving.sum()} of {len(data)} samples all joints are as fast as "
+            "slowest (--slowest) says; expected some hundred: lower it."
         )
     note = f"{len(data) - moving.sum()} samples left out in which a joint hardly moves"
     return replace(data[moving], notes=(*data.notes, note))

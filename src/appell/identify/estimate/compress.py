@@ -78,7 +78,7 @@ def compress(
     count: int,
     seen: Callable[[int], Any] | None = None,
 ) -> Compressed:
-    """All samples in triangles, with as many threads as :func:`appell.set_threads` allows.
+    """All samples in triangles, with as many threads as `appell.set_threads` allows.
 
     ``rows`` makes [Y_j | tau_j] of a block for each joint, which has so many of the ``count``
     unknowns' columns; ``seen`` is told how many samples are done.

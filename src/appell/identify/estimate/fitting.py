@@ -49,25 +49,46 @@ def fit(
     check: bool = True,
     progress: Callable[[int], Any] | bool | None = None,
 ) -> Fit:
-    """Estimate a robot's parameters from states (N, n) and the torques measured there.
+    """A robot's parameters, estimated from states and the torques measured there.
 
-    ``q`` may also be what ``observe`` gives, or blocks (q, v, a, tau): a list, a generator, or a
-    function that returns one. Memory-mapped arrays are read block by block.
+    Args:
+        robot: The nominal one.
+        q: Positions (N, n); or what `observe` gives, or blocks (q, v, a, tau): a list, a generator,
+            or a function that returns one. Memory-mapped arrays are read block by block.
+        v: Velocities (N, n).
+        a: Accelerations (N, n).
+        tau: Torques (N, n), N m or N.
+        method: "qr" ordinary least squares; "wls" weighted by each joint's noise; "svd" without
+            singular values below ``rcond``; "pinv" the shortest standard parameters; "ridge" with a
+            pull towards the prior; "tls" total least squares; "irls" robust against outliers; "sdp"
+            and "log_cholesky" weighted, among the parameters that bodies can have.
+        friction: Whether to estimate viscous and Coulomb friction, too.
+        rotors: Whether to estimate rotor inertias.
+        offset: Whether to estimate a constant torque per joint.
+        stribeck: True estimates more friction at low speed.
+        weights: One per joint, no unit, in the place of one by its noise.
+        prior: What parameters that the data leave open stay at, (p,), in SI units; the robot's own
+            without it.
+        payload_link: Takes all as known but the ten parameters of this link.
+        forces: Wrenches (N, 6) that were measured on frames: tau = Y p - J^T w.
+        axes: Of the wrenches: "base", or "local", the frames' own.
+        strength: Of the pull of "ridge", no unit; chosen by cross-validation without it.
+        rcond: The smallest singular value that "svd" keeps, by the largest, no unit.
+        check: Whether to refuse data that look swapped, constant or in other units.
+        progress: A function that is told of each block, or True for a bar.
 
-    ``method``: "qr" ordinary least squares; "wls" weighted by each joint's noise; "svd" without
-    singular values below ``rcond``; "pinv" the shortest standard parameters; "ridge" with a pull
-    towards the prior, of a ``strength`` chosen by cross-validation; "tls" total least squares;
-    "irls" robust against outliers; "sdp" and "log_cholesky" weighted, among the parameters that
-    bodies can have. ``weights`` are one per joint, in the place of one by its noise.
+    Returns:
+        A `Fit`.
 
-    ``friction`` estimates viscous and Coulomb friction too, ``rotors`` rotor inertias, ``offset`` a
-    constant torque per joint, ``stribeck=True`` more friction at low speed. ``payload_link`` takes
-    all as known but the ten parameters of one link. What the data leave open stays as the ``prior``
-    has it, the robot's own parameters without one. ``check=False`` takes data as they are that
-    look swapped, constant or in other units.
-
-    ``forces`` are wrenches (N, 6) that were measured on frames, in the base's axes or with
-    ``axes="local"`` in the frames' own: tau = Y p - J^T w.
+    Examples:
+        >>> robot = appell.load("planar_chain")
+        >>> q, v, a = appell.identify.random_states(robot, 200)
+        >>> heavier = robot.with_payload(0.5, (1, 0, 0))
+        >>> found = appell.identify.fit(robot, q, v, a, heavier.inverse_dynamics(q, v, a))
+        >>> np.allclose(found.predict(q, v, a), heavier.inverse_dynamics(q, v, a))
+        True
+        >>> found.table().count("joint") > 0
+        True
     """
     named("fit: method", method, METHODS)
     refuse_no_robot("fit", robot)

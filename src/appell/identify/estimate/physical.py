@@ -13,7 +13,20 @@ from appell.robots.robot import Array
 
 
 def pseudo_inertia(ten: Any) -> Array:
-    """[[tr(I)/2 - I, m c], [m c^T, m]], (..., 4, 4), of m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+    """The pseudo-inertia [[tr(I)/2 - I, m c], [m c^T, m]] of ten inertial parameters; a body can
+    have them where it is positive definite.
+
+    Args:
+        ten: m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz, (..., 10), about the link's origin.
+
+    Returns:
+        The matrix, (..., 4, 4), kg m^2, kg m and kg.
+
+    Examples:
+        >>> P = appell.identify.pseudo_inertia(appell.load("puma560").parameters[10:20])
+        >>> bool(np.linalg.eigvalsh(P).min() > 0)
+        True
+    """
     return np.einsum("kij,...k->...ij", PSEUDO, np.asarray(ten, dtype=float))
 
 

@@ -20,12 +20,25 @@ from appell.robots.robot import Array
 class Fit:
     """Estimates, in SI units.
 
-    ``parameters`` are all standard ones, as ``nominal.parameters_of`` lists them: of all that
-    have the estimated base, those nearest to the prior (for "pinv", the shortest). ``base`` are
-    the base parameters, named and grouped as ``basis`` says; ``covariance`` is theirs.
-    ``noise`` is the standard deviation of each joint's torque, ``residuals`` the rms of what the
-    estimate leaves. ``undetermined`` names base parameters that the data do not determine: they
-    stay at the prior. ``extra`` holds what no robot's parameter is: offsets, Stribeck's friction.
+    Attributes:
+        method: By which they were made.
+        parameters: All standard ones, as ``nominal.parameters_of`` lists them: of all that have the
+            estimated base, those nearest to the prior (for "pinv", the shortest).
+        base: The base parameters, named and grouped as ``basis`` says.
+        covariance: Of these.
+        noise: The standard deviation of each joint's torque, N m or N.
+        residuals: The rms of what the estimate leaves, N m or N.
+        condition: Of the observation matrix.
+        undetermined: Names of base parameters that the data do not determine: they stay at the
+            prior.
+        samples: How many.
+        basis: A `Base`.
+        nominal: The robot that was given.
+        prior: Standard parameters.
+        faults: Why bodies cannot have these parameters.
+        chosen: What the method chose.
+        extra: What no robot's parameter is: offsets, Stribeck's friction.
+        extra_std: Standard deviations of these.
     """
 
     method: str
@@ -52,12 +65,12 @@ class Fit:
 
     @property
     def std(self) -> Array:
-        """Standard deviations of the base parameters."""
+        """Standard deviations of the base parameters, in SI units."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @property
     def relative_std(self) -> Array:
-        """Standard deviations divided by the absolute values of the estimates."""
+        """Standard deviations divided by the absolute values of the estimates, no unit."""
         size = np.abs(self.base)
         return np.divide(self.std, size, out=np.full_like(size, np.inf), where=size > 0)
 
@@ -87,8 +100,26 @@ class Fit:
         forces: Forces = None,
         axes: str = "base",
     ) -> Array:
-        """Torques (..., nv) by the estimate, offsets and Stribeck's friction included; with
-        external ``forces``, wrenches (..., 6) by frame, tau = Y p - J^T w."""
+        """The torques that the estimate predicts, offsets and Stribeck's friction included; with
+        external forces, tau = Y p - J^T w.
+
+        Args:
+            q: Coordinates, (..., nq), rad or m.
+            v: Speeds, (..., nv), rad/s or m/s.
+            a: Accelerations, (..., nv), rad/s^2 or m/s^2.
+            forces: External wrenches by frame, (..., 6), N and N m.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+
+        Returns:
+            Torques, (..., nv), N m or N.
+
+        Examples:
+            >>> robot = appell.load("planar_chain", n=2)
+            >>> q, v, a = appell.identify.random_states(robot, 50)
+            >>> fit = appell.identify.fit(robot, q, v, a, robot.inverse_dynamics(q, v, a))
+            >>> np.allclose(fit.predict(q, v, a), robot.inverse_dynamics(q, v, a))
+            True
+        """
         tau = self.nominal.regressor(q, v, a, **self.basis.flags) @ self.parameters
         tau = tau + known_torques(self.nominal, q, forces, axes)
         if "offset" in self.extra:
@@ -102,7 +133,18 @@ class Fit:
         return tau
 
     def table(self) -> str:
-        """The base parameters with their standard deviations, and the residuals by joint."""
+        """The base parameters with their standard deviations, and the residuals by joint.
+
+        Returns:
+            A text of several lines.
+
+        Examples:
+            >>> robot = appell.load("planar_chain", n=2)
+            >>> q, v, a = appell.identify.random_states(robot, 50)
+            >>> fit = appell.identify.fit(robot, q, v, a, robot.inverse_dynamics(q, v, a))
+            >>> print(fit.table().splitlines()[0].split())
+            ['estimate', 'std', 'std/|x|', 'prior']
+        """
         prior = self.basis.matrix @ self.prior
         width = max(5, *map(len, self.names))
         rows = [f"{'':<{width}}  {'estimate':>12} {'std':>10} {'std/|x|':>8} {'prior':>12}"]

@@ -57,7 +57,7 @@ class Samples:
             at += n
 
     def compressed(self, rows: Rows, columns: tuple[Places, ...], count: int) -> Triangles:
-        """All samples in triangles; see :func:`appell.identify.estimate.compress.compress`."""
+        """All samples in triangles; see `appell.identify.estimate.compress.compress`."""
         return data_of(compress(rows, self.blocks(), columns, count, self.seen))
 
     def again(self, method: str) -> None:

@@ -38,8 +38,15 @@ class Errors:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation:
-    """Forces as measured, by the estimate and by the nominal (CAD) model, each (N, n), and the
-    errors of both."""
+    """Forces by an estimate and by the nominal (CAD) model beside measured ones, and the errors of
+    both.
+
+    Attributes:
+        fit: The estimate.
+        data: What was measured.
+        predicted: By the estimate, (N, n), N m or N.
+        by_nominal: By the nominal model, (N, n).
+    """
 
     fit: Fit
     data: Data
@@ -54,7 +61,7 @@ class Validation:
 
     @property
     def better(self) -> Array:
-        """(n,) how many times smaller the rms error is than the nominal model's."""
+        """(n,) how many times smaller the rms error is than the nominal model's, no unit."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.nominal.rms / self.errors.rms
 
@@ -87,8 +94,27 @@ class Validation:
 
 
 def validate(fit: Fit, data: Data, *, forces: Forces = None, axes: str = "base") -> Validation:
-    """Compare an estimate's forces, and the nominal model's, with measured ones. ``forces`` are
-    the wrenches (N, 6) that the surroundings exerted on frames, as for ``fit``."""
+    """How an estimate predicts measured forces, beside the nominal model.
+
+    Args:
+        fit: The estimate.
+        data: Samples that it was not made from.
+        forces: Wrenches (N, 6) that the surroundings exerted on frames, as for `fit`.
+        axes: Of the wrenches: "base" or "local".
+
+    Returns:
+        A `Validation`.
+
+    Examples:
+        >>> robot = appell.load("planar_chain")
+        >>> true = robot.with_payload(0.5, (1, 0, 0))
+        >>> q, v, a = appell.identify.random_states(robot, 400)
+        >>> data = appell.identify.Data(np.arange(400.0), q, v, a, true.inverse_dynamics(q, v, a))
+        >>> train, held_out = data.split(0.25)
+        >>> found = appell.identify.validate(appell.identify.fit(robot, train), held_out)
+        >>> found.predicted.shape, bool((found.better > 100).all())
+        ((100, 3), True)
+    """
     if not isinstance(fit, Fit) or not isinstance(data, Data):
         raise InputError(
             f"validate({type(fit).__name__}, {type(data).__name__}): expected a Fit and Data, as "
@@ -117,8 +143,27 @@ def cross_validate(
     axes: str = "base",
     **options: Any,
 ) -> Array:
-    """The rms error at each joint, (folds, n), when each of so many stretches of time is predicted
-    from the rest; ``options`` are those of :func:`appell.identify.fit`."""
+    """The rms errors at each joint, when each of several stretches of time is predicted from the
+    rest.
+
+    Args:
+        robot: The nominal one.
+        data: Samples.
+        folds: How many stretches.
+        forces: Wrenches (N, 6) by frame.
+        axes: Of the wrenches: "base" or "local".
+        **options: Those of `fit`.
+
+    Returns:
+        (folds, n), N m or N.
+
+    Examples:
+        >>> robot = appell.load("planar_chain")
+        >>> q, v, a = appell.identify.random_states(robot, 400)
+        >>> data = appell.identify.Data(np.arange(400.0), q, v, a, robot.inverse_dynamics(q, v, a))
+        >>> appell.identify.cross_validate(robot, data, folds=4).shape
+        (4, 3)
+    """
     from appell.identify.estimate.fitting import fit
 
     if forces is not None:  # what the joints would have given without them

@@ -70,6 +70,14 @@ class Excitation(Trajectory):
     ``condition`` is that of the observation matrix, ``log_det`` the logarithm of the determinant of
     W^T W / samples; ``compared`` has both of random motions. ``used`` is the largest part of each
     limit that the motion needs.
+
+    Examples:
+        >>> robot = appell.load("planar_chain", n=2)
+        >>> limits = dict(position=1.0, speed=2.0, acceleration=5.0, torque=60.0)
+        >>> few = dict(starts=1, iterations=1, random=2)
+        >>> motion = appell.identify.excite(robot, duration=4.0, harmonics=2, **limits, **few)
+        >>> motion.periods(3).duration
+        12.0
     """
 
     kind: str
@@ -100,7 +108,14 @@ class Excitation(Trajectory):
         return q, np.where(moving, v, 0.0), np.where(moving, a, 0.0)
 
     def periods(self, count: int) -> Trajectory:
-        """The motion so many times one after another."""
+        """The motion several times, one after another.
+
+        Args:
+            count: How many times.
+
+        Returns:
+            A trajectory.
+        """
         return Joined((self,) * whole("periods", count, least=1))
 
     def __repr__(self) -> str:
@@ -135,18 +150,44 @@ def excite(
 ) -> Excitation:
     """A motion that excites all base parameters of a robot.
 
-    It lasts ``duration`` seconds. A Fourier series has so many ``harmonics``; a spline 2 harmonics
-    + 1 pieces, and as many numbers to choose. Limits that are not given are the model's:
-    ``position`` is a number (both ways) or a pair (lower, upper), and like ``speed``,
-    ``acceleration`` and ``torque`` one for all joints or one per joint. ``workspace`` holds points
-    of frames in boxes and half-spaces. With ``friction`` and ``rotors`` their parameters are
-    excited, too. ``noise`` is that of the torques, one number or one per joint: a noisy one counts
-    less.
-
     The search begins with the best of ``random`` motions, ``starts`` times. Control-C ends it and
-    keeps the best so far, which may be one of these (``interrupted`` is then True); ``progress`` is
-    told of every iteration. The search amplifies rounding: another processor may find another
-    motion, about as good.
+    keeps the best so far (``interrupted`` is then True). The search amplifies rounding: another
+    processor may find another motion, about as good. It takes from seconds to some minutes (the
+    Panda with friction).
+
+    Args:
+        robot: Whose parameters.
+        duration: Of the motion, s.
+        harmonics: Of a Fourier series; a spline has 2 harmonics + 1 pieces, and as many numbers to
+            choose.
+        kind: "fourier" or "spline".
+        criterion: What is best: the "condition" of the observation matrix, or its determinant,
+            "d_optimal".
+        position: Limits: a number (both ways) or a pair (lower, upper), for all joints or one per
+            joint; the model's without it.
+        speed: The largest, rad/s or m/s, one number or one per joint; the model's without it.
+        acceleration: The largest, rad/s^2 or m/s^2.
+        torque: The largest, N m or N; the model's without it.
+        workspace: Holds points of frames in a `Box` or a `HalfSpace`, or several.
+        friction: Whether friction's parameters are excited, too.
+        rotors: Whether rotors' are.
+        noise: Of the torques, N m or N, one number or one per joint: a noisy one counts less.
+        starts: How many searches.
+        iterations: At most, of each.
+        random: How many random motions are tried first.
+        seed: Of these.
+        progress: A function that is told of every iteration.
+
+    Returns:
+        An `Excitation`.
+
+    Examples:
+        >>> robot = appell.load("planar_chain", n=2)
+        >>> limits = dict(position=1.0, speed=2.0, acceleration=5.0, torque=60.0)
+        >>> few = dict(starts=1, iterations=2, random=5)
+        >>> motion = appell.identify.excite(robot, duration=4.0, harmonics=2, **limits, **few)
+        >>> motion(1.0)[0].shape, motion.periods(3).duration
+        ((2,), 12.0)
     """
     _refuse(robot, harmonics, kind, criterion)
     starts = whole("excite: starts", starts, least=1)

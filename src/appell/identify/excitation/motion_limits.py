@@ -18,9 +18,17 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class HalfSpace:
-    """Where a point of a frame may be: normal . p >= offset, in the base's axes and m.
+    """A half-space in which a point of a frame stays: normal . p >= offset.
 
-    ``point`` is given in the frame, its origin without it.
+    Args:
+        frame: A link's name.
+        normal: In the base's axes.
+        offset: m.
+        point: In the frame; its origin without it.
+
+    Examples:
+        >>> appell.identify.HalfSpace("link6", normal=(0, 0, 1), offset=0.1).offset
+        0.1
     """
 
     frame: str
@@ -40,8 +48,18 @@ class HalfSpace:
 
 @dataclass(frozen=True)
 class Box:
-    """A point of a frame stays between two corners, in the base's axes and m; infinity is no
-    limit."""
+    """A box in which a point of a frame stays; infinity is no limit.
+
+    Args:
+        frame: A link's name.
+        low: The lower corner, in the base's axes, m.
+        high: The upper corner.
+        point: In the frame; its origin without it.
+
+    Examples:
+        >>> appell.identify.Box("link6", (-1, -1, 0), (1, 1, np.inf)).low
+        (-1, -1, 0)
+    """
 
     frame: str
     low: Point

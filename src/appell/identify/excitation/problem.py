@@ -195,7 +195,7 @@ def _torque(robot: Robot) -> Any:
 
 
 def _left(robot: Robot, room: HalfSpace) -> Any:
-    """A CasADi function with the result of :func:`appell.identify.excitation.within.left`."""
+    """A CasADi function with the result of `appell.identify.excitation.within.left`."""
     equation = QUANTITIES["forward_kinematics"].formulations["bodies"]
     frame = robot.model.frame(room.frame)
     (q,), T = graph(lambda q: equation(robot.model, q, frame), robot.nv, "q")

@@ -72,7 +72,7 @@ def read_urdf(
     are one) with inertias that no body has are warned of; ``physical=True`` refuses them, ``False``
     is silent. ``gravity`` is in the world's axes, m/s^2; ``base`` is "fixed", "free" to move in
     space, or "planar" to move in the world's x, y plane. Neither given, they are
-    what an element <appell> says (:mod:`appell.model.description.urdf_writer`), or -9.81 along z
+    what an element <appell> says (`appell.model.description.urdf_writer`), or -9.81 along z
     and "fixed".
     ``root`` names another link than the file's root to stand on the base. ``mimic=False`` leaves
     joints that mimic others independent.

@@ -2,7 +2,7 @@
 
 A moving link carries all the inertia of its body; links behind fixed joints follow it without
 any. What URDF has no words for (rotors, springs, Coulomb friction that is another backwards,
-gravity, a free base, coordinates in an order of their own) stands in elements <appell>, which
+gravity, a free base, coordinates in an order of their own) stands in elements ``<appell>``, which
 ``appell.load`` reads and other programs pass over, and helical and spherical joints are types
 of Appell's own, at which other programs refuse the file: a warning says so.
 """

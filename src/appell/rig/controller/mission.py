@@ -45,7 +45,7 @@ def outputs_of(mission: Any, k: int, machine: Machine) -> int:
 
 
 def refuse_mission(mission: Any, machine: Machine) -> None:
-    """Of one's own: what is not as :class:`Mission` says, before anything moves."""
+    """Of one's own: what is not as `Mission` says, before anything moves."""
     name, n = type(mission).__name__, machine.n
     if isinstance(mission, type):
         raise InputError(f"rig: {mission.__name__} is a class; expected a mission made by it.")

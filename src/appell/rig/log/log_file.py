@@ -221,7 +221,23 @@ class Log:
 
 
 def read_log(path: Path | str) -> Log:
-    """The log in a file, as far as it goes."""
+    """The log in a file, as far as it goes.
+
+    Args:
+        path: Of the .mcap file.
+
+    Returns:
+        A `Log`.
+
+    Examples:
+        >>> law = appell.control.ComputedTorque(appell.load("puma560"), kp=400, kd=40)
+        >>> start, end = np.radians([[0, -45, 60, 0, 30, 0], [1, -44, 61, 1, 31, 1]])
+        >>> move = appell.control.quintic(start, end, 0.2)
+        >>> report = appell.rig.run(law, move, channel="lockstep", log=tmp / "move.mcap")
+        >>> log = appell.rig.read_log(tmp / "move.mcap")
+        >>> log.complete, log["q"].shape == (len(log), 6)
+        (True, True)
+    """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"read_log: path = {path!r}; expected the name of a file.")
     with reading(path):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.charts.chart import Chart
+from appell.errors import InputError, quoted
 from appell.model.units import Units, units_of
 from appell.rig.controller.controller import Phase
 from appell.rig.controller.safety import State
 from appell.rig.log.log_file import Event, Log
 from appell.rig.machine.outputs import Switch, levels_of, names_in, switches_of
 from appell.rig.signals import STATUS
-from appell.robots.robot import Array
+from appell.robots.robot import Array, Robot
+from appell.robots.robot_data import robot_from_data
+from appell.simulation.exceeded import exceeded
 from appell.simulation.run_chart import Signal, held
 
 if TYPE_CHECKING:
@@ -26,7 +30,22 @@ EDGES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)  # us
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """A run over a rig: its log, its end, and what the simulated machine says of itself."""
+    """A run over a rig: its log, its end, and what the simulated machine says of itself.
+
+    Examples:
+        >>> law = appell.control.ComputedTorque(appell.load("puma560"), kp=400, kd=40)
+        >>> start, end = np.radians([[0, -45, 60, 0, 30, 0], [1, -44, 61, 1, 31, 1]])
+        >>> move = appell.control.quintic(start, end, 0.2)
+        >>> report = appell.rig.run(law, move, channel="lockstep")
+        >>> report.ok, report.state.name
+        (True, 'STOP')
+        >>> sum(count for _, count in report.histogram()) == report.cycles
+        True
+        >>> len(report.last(0.1)) < report.cycles
+        True
+        >>> len(report.chart().panels), len(report.plot().axes)
+        (4, 4)
+    """
 
     log: Log
     state: State
@@ -88,7 +107,7 @@ class Report:
 
     @property
     def volts(self) -> Array:
-        """Volts of the commands, (cycles, n)."""
+        """The commands, (cycles, n), V."""
         return self.log["volts"]
 
     @property
@@ -98,7 +117,7 @@ class Report:
 
     @property
     def outputs(self) -> dict[str, Array]:
-        """Which digital outputs were told to be on, by name, (cycles,) each."""
+        """Which digital outputs were told to be on, by name, (cycles,) each, no unit."""
         return levels_of(self.log["order"], names_in(self.log.metadata))
 
     @property
@@ -113,7 +132,8 @@ class Report:
 
     @property
     def following(self) -> Array:
-        """Which cycles are the mission itself, after homing and the way to its start."""
+        """Which cycles, (cycles,), are the mission itself, after homing and the way to its start;
+        no unit."""
         return self.log["phase"] == Phase.FOLLOW
 
     @property
@@ -125,6 +145,22 @@ class Report:
     def largest_errors(self) -> Array:
         """The largest error of each joint on the mission, rad, or m of a joint that slides."""
         return np.abs(self.error[self.following]).max(axis=0, initial=0.0)
+
+    @cached_property
+    def robot(self) -> Robot | None:
+        """The robot that the log holds; older logs have its name only."""
+        data = self.log.metadata.get("robot_data")
+        try:
+            return None if data is None else robot_from_data(data)
+        except Exception as problem:  # there is no end of what may be wrong with a file
+            raise InputError(f"the log's robot cannot be read: {quoted(str(problem))}") from None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The limits of the model that the arm exceeded, or the torques that the law asked for."""
+        if self.robot is None or not self.cycles or self.robot.nq != self.log.n:
+            return ()
+        return tuple(map(str, exceeded(self.robot, self.t, self.q, self.v, self.tau, ())))
 
     @property
     def units(self) -> tuple[Units, ...]:
@@ -161,7 +197,7 @@ class Report:
 
     @property
     def late_share(self) -> float:
-        """Of all cycles, those more than half a period late or left out."""
+        """The share of cycles that are more than half a period late or left out, 0 to 1."""
         if not self.cycles:
             return 0.0
         bad = int((self.late > self.period / 2).sum()) + self.skipped
@@ -173,7 +209,11 @@ class Report:
         return int((self.log["reading"] == 0).sum())
 
     def histogram(self) -> list[tuple[str, int]]:
-        """Cycles by how late they began."""
+        """Cycles by how late they began.
+
+        Returns:
+            Ranges of lateness, µs, each with its number of cycles.
+        """
         counts = np.histogram(1e6 * self.late, [-np.inf, *EDGES, np.inf])[0]
         names = [
             f"under {EDGES[0]} us",
@@ -185,7 +225,14 @@ class Report:
     # The end
 
     def last(self, seconds: float = 2.0) -> Any:
-        """The rows of the log of the last seconds."""
+        """The rows of the log at its end.
+
+        Args:
+            seconds: How long a stretch, s.
+
+        Returns:
+            Rows of the log, with its fields.
+        """
         return self.log.rows[self.t >= self.t[-1] - seconds] if self.cycles else self.log.rows
 
     def __repr__(self) -> str:
@@ -213,12 +260,20 @@ class Report:
         return tuple(f"joint {j + 1}" for j in range(self.log.n))
 
     def plot(self) -> Figure:
-        """A Matplotlib figure of :meth:`chart`: positions with their references, errors, forces
-        and volts."""
+        """A Matplotlib figure of `chart`: positions with their references, errors, forces and
+        volts.
+
+        Returns:
+            A Matplotlib figure.
+        """
         return self.chart().figure("report.plot")
 
     def chart(self) -> Chart:
-        """The chart of the run, which reports draw; changes of the state are marked."""
+        """The chart of the run, which reports draw; changes of the state are marked.
+
+        Returns:
+            A chart.
+        """
         t, units, names = self.t, self.units, self.joint_names
         scale = np.array([u.scale for u in units])
         shown, forces = [u.shown for u in units], [u.force for u in units]

@@ -207,7 +207,7 @@ class Udp:
 
 class Remote:
     """A machine at the other end of a channel, as
-    :class:`~appell.rig.machine.protocol.Hardware`."""
+    `appell.rig.machine.protocol.Hardware`."""
 
     def __init__(self, channel: Channel, n: int) -> None:
         self.channel, self.n = channel, n

@@ -24,6 +24,7 @@ from appell.rig.machine.outputs import ALL
 from appell.rig.machine.protocol import Hardware
 from appell.rig.machine.simulated_machine import Rig
 from appell.robots.robot import Robot
+from appell.robots.robot_data import robot_to_data
 
 CHANNELS = ("lockstep", "shm", "udp")
 
@@ -57,6 +58,7 @@ class Setup:
             "kinds": list(self.machine.kinds or ()),
             "joint_names": list(self.robot.joint_names),
             "outputs": list(self.machine.outputs),
+            "robot_data": robot_to_data(self.robot),
         }
 
     def rig(self) -> Rig:

@@ -41,7 +41,20 @@ _NUMBERS: dict[str, type[float]] = {"cycle": int, "size": float, "duration": int
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault from a cycle of the rig on; without ``duration``, for good. Joints count from 0."""
+    """A fault of the simulated machine.
+
+    Args:
+        kind: Such as "hot", "stuck", "slip"; a wrong one is answered with all there are.
+        cycle: From which cycle on.
+        joint: Which, counted from 0.
+        size: How much, where the kind has a size.
+        duration: In cycles; for good without it.
+
+    Examples:
+        >>> fault = appell.rig.Fault("hot", cycle=1800, joint=2)
+        >>> fault.at(1799), fault.at(1800)
+        (False, True)
+    """
 
     kind: Kind
     cycle: int = 0
@@ -63,7 +76,14 @@ class Fault:
             )
 
     def at(self, cycle: int) -> bool:
-        """Whether the fault is there in a cycle."""
+        """Whether the fault is there in a cycle.
+
+        Args:
+            cycle: The cycle's number, from 0 on.
+
+        Returns:
+            True or False.
+        """
         return self.cycle <= cycle < self.cycle + self.duration
 
 

@@ -13,7 +13,7 @@ from appell.rig.machine.simulated_machine import Rig
 
 
 class Lockstep:
-    """A rig as :class:`~appell.rig.machine.protocol.Hardware`: a cycle of it for every read."""
+    """A rig as `appell.rig.machine.protocol.Hardware`: a cycle of it for every read."""
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig

@@ -149,13 +149,38 @@ class Machine:
         return self.full_scale / 2 ** (DAC_BITS - 1)
 
     def dac(self, volts: Array) -> npt.NDArray[np.int64]:
-        """Codes of the output's converter, 0 to 4095; 2048 is 0 V."""
+        """Codes of the output's converter for volts.
+
+        Args:
+            volts: The volts, (n,), V.
+
+        Returns:
+            Codes, 0 to 4095, (n,), no unit; 2048 is 0 V.
+
+        Examples:
+            >>> machine = appell.rig.puma560_machine()
+            >>> machine.dac(np.zeros(6)).tolist()
+            [2048, 2048, 2048, 2048, 2048, 2048]
+        """
         half = 2 ** (DAC_BITS - 1)
         codes = np.rint(volts / self.volt_step).astype(np.int64) + half
         return np.minimum(np.maximum(codes, 0), 2 * half - 1)
 
     def output(self, tau: Array) -> tuple[npt.NDArray[np.int64], Array]:
-        """Codes of the output's converter for torques at the joints, and the volts they are."""
+        """Codes of the output's converter for torques at the joints.
+
+        Args:
+            tau: The torques, (n,), N m or N.
+
+        Returns:
+            Codes, (n,), no unit, and the volts that they are, (n,), V.
+
+        Examples:
+            >>> machine = appell.rig.puma560_machine()
+            >>> codes, volts = machine.output(np.zeros(6))
+            >>> codes.tolist()
+            [2048, 2048, 2048, 2048, 2048, 2048]
+        """
         per_torque, least, most, volt_step = self._steps
         steps = np.minimum(np.maximum(np.rint(tau * per_torque), least), most)
         return (steps - least).astype(np.int64), steps * volt_step
@@ -168,12 +193,36 @@ class Machine:
         return per_torque, -half * one, (half - 1) * one, self.volt_step * one
 
     def volts(self, codes: Any) -> Array:
-        """What codes of the output's converter give."""
+        """The volts that codes of the output's converter give.
+
+        Args:
+            codes: The codes, 0 to 4095, no unit.
+
+        Returns:
+            The volts, V.
+
+        Examples:
+            >>> machine = appell.rig.puma560_machine()
+            >>> float(machine.volts(np.full(6, 2048))[0])
+            0.0
+        """
         _, least, _, volt_step = self._steps
         return (codes + least) * volt_step
 
     def at(self, codes: Any) -> Array:
-        """Positions that the potentiometers' codes tell, rad."""
+        """The positions that codes of the potentiometers tell.
+
+        Args:
+            codes: The codes, 0 to 4095, no unit.
+
+        Returns:
+            Positions, rad or m.
+
+        Examples:
+            >>> machine = appell.rig.puma560_machine()
+            >>> np.allclose(machine.at(np.zeros(6)), machine.pot_low)
+            True
+        """
         return np.asarray(self.pot_low) + self.code * codes
 
 
@@ -200,7 +249,7 @@ def _any(name: str, given: Any, n: int) -> Array:
 
 
 def puma560_machine() -> Machine:
-    """The PUMA of Valera et al. 2003, section 3.
+    """The machine of the PUMA of Valera et al. 2003, section 3.
 
     The paper gives the counts, the potentiometers' 0-5 V and the outputs of +-10 V. Gears, torque
     constants, transconductances and the supply are as published for the PUMA 560 (Corke and
@@ -208,6 +257,13 @@ def puma560_machine() -> Machine:
     robot", ICRA 1994; Corke, "Visual Control of Robots", 1996, chapter 2), without signs. Assumed:
     resistances, friction, the brakes (on the first three joints, as on the PUMA), index pulses at
     the motors' zero, and potentiometers that span the joints' ranges with 5 degrees to spare.
+
+    Returns:
+        A `Machine`.
+
+    Examples:
+        >>> appell.rig.puma560_machine().period
+        0.001
     """
     lower = np.radians([-160, -225, -45, -110, -100, -266])
     upper = np.radians([160, 45, 225, 170, 100, 266])
@@ -245,8 +301,26 @@ def arm_of(robot: Dynamics) -> Robot:
 
 
 def machine_for(robot: Dynamics) -> Machine:
-    """The PUMA's for a PUMA; for another arm one that fits its joints: encoders of 1000 counts
-    behind gears of 100, and motors that give the joints' efforts at their speeds, all assumed."""
+    """The machine of an arm: the PUMA's for a PUMA; for another arm one that fits its joints, with
+    encoders of 1000 counts behind gears of 100, and motors that give the joints' efforts at their
+    speeds, all assumed.
+
+    Args:
+        robot: The arm.
+
+    Returns:
+        A `Machine`.
+
+    Examples:
+        >>> machine = appell.rig.machine_for(appell.load("puma560"))
+        >>> machine.n, machine.outputs
+        (6, ('tool1', 'tool2'))
+        >>> codes, volts = machine.output(np.zeros(6))
+        >>> np.array_equal(machine.dac(volts), codes), float(machine.volts(codes)[0])
+        (True, 0.0)
+        >>> machine.at(np.full(6, 2048)).shape
+        (6,)
+    """
     arm = arm_of(robot)
     if robot.name == "puma560":
         return puma560_machine()
@@ -254,9 +328,12 @@ def machine_for(robot: Dynamics) -> Machine:
     for name in ("lower", "upper", "speed", "effort"):
         limits.append(np.array([getattr(joint, name) for joint in arm.model.joints], dtype=float))
         if not np.isfinite(limits[-1]).all():
+            joint = arm.model.joints[int(np.argmin(np.isfinite(limits[-1])))]
             raise InputError(
-                f"'{robot.name}': its joints have no {name}, so no machine can be assumed for it; "
-                "give machine=Machine(...), or --machine on the command line."
+                f"'{robot.name}': joint '{joint.name}' has no {name} limit, so no machine can be "
+                'assumed for the robot; give all joints limits (in a URDF file: <limit lower="-3" '
+                'upper="3" velocity="2" effort="100"/>), or a machine: machine=Machine(...), '
+                "--machine on the command line."
             )
     low, high, speed, effort = limits
     gear, supply, full = 100.0, 48.0, 10.0

@@ -25,7 +25,13 @@ ALL = sum(BITS)
 
 
 class Switch(NamedTuple):
-    """An output goes on or off, ``time`` s after the motion's start."""
+    """An output that goes on or off on the way.
+
+    Attributes:
+        time: s after the motion's start.
+        output: Its name, of ``machine.outputs``.
+        on: Whether it goes on.
+    """
 
     time: float
     output: str

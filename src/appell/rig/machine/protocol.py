@@ -2,7 +2,7 @@
 
 Both are records of a fixed layout, little-endian, that ends with the CRC-32 of all before it. They
 are the same over every channel. A record that is damaged, cut, of another version or of another
-number of joints is nobody's: :func:`reading_of` and :func:`command_of` give None.
+number of joints is nobody's: `reading_of` and `command_of` give None.
 """
 
 from __future__ import annotations
@@ -88,10 +88,21 @@ class Hardware(Protocol):
     """What a driver does."""
 
     def read(self, timeout: float) -> Reading | None:
-        """The newest reading that was not given before; None if none comes within timeout s."""
+        """The newest reading that was not given before; None if none comes in time.
+
+        Args:
+            timeout: How long to wait, s.
+
+        Returns:
+            A `Reading`, or None.
+        """
 
     def write(self, command: Command) -> None:
-        """Send a command. It may be lost; a channel that is closed raises OSError."""
+        """Send a command. It may be lost; a channel that is closed raises OSError.
+
+        Args:
+            command: A `Command`.
+        """
 
     def close(self) -> None:
         """Leave the machine alone. It stops by its own watchdog."""

@@ -1,8 +1,8 @@
 """The arm between two cycles, quickly: fixed steps, with joints that stick and brakes that hold.
 
 A joint slower than a threshold is at rest, and stays so while what holds it is within its friction
-(Karnopp 1985, :mod:`appell.simulation.friction`); the others turn against their Coulomb friction. A
-cycle is one step of the classical Runge-Kutta method. :mod:`appell.control.tracking.rubbing`
+(Karnopp 1985, `appell.simulation.friction`); the others turn against their Coulomb friction. A
+cycle is one step of the classical Runge-Kutta method. `appell.control.tracking.rubbing`
 locates every change exactly; it takes too long for a thousand cycles a second. The motors' currents
 follow the volts that they are given, as far as the supply goes against the motors' own voltage.
 """

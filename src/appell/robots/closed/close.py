@@ -30,14 +30,30 @@ def close(
 ) -> ClosedRobot:
     """A tree robot with its loops closed and its wheels on the ground.
 
-    ``loops`` are constraints: :class:`~appell.robots.closed.Loop`, ``Rolling``, ``KnifeEdge``,
-    ``Custom``. They may be redundant, as those of a planar mechanism in space are. ``independent``
-    names the joints whose speeds describe the motion, one a freedom; without it they are chosen,
-    the actuated ones where these will do. ``actuated`` names the joints that are driven; without
-    it, the independent ones that have motors: those of a free or planar base and of free joints
-    have none, and are independent only where the others will not do. ``guess`` are coordinates
-    near a closed configuration, where the robot is assembled and its freedoms are counted; zeros
-    without it.
+    Args:
+        robot: The tree.
+        loops: Constraints: `Loop`, `Rolling`, `KnifeEdge`, `Custom` of `appell.robots.closed`. They
+            may be redundant, as those of a planar mechanism in space are.
+        independent: The joints whose speeds describe the motion, one per degree of freedom; without
+            it they are chosen, the actuated ones where these suffice.
+        actuated: The joints that are driven; without it, the independent ones that have motors: a
+            free or planar base and free joints have none.
+        guess: Coordinates, (nq,), rad or m, near a closed configuration, where the robot is
+            assembled and its degrees of freedom are counted; zeros without it.
+        check: Whether methods refuse configurations that are open or singular.
+        inverse_kinematics: What ``robot.inverse_kinematics`` calls, where the robot has a closed
+            form of its own.
+
+    Returns:
+        A `ClosedRobot`, which answers the methods that a tree answers.
+
+    Examples:
+        >>> from appell.robots.closed import Loop, Place
+        >>> chain = appell.load("planar_chain", n=3)
+        >>> pin = Loop("revolute", Place("world", (1, 0, 0)), Place("link3", (1, 0, 0)))
+        >>> bars = appell.close(chain, [pin], guess=[1.0, -1.0, -1.0])
+        >>> bars.nq, bars.nv
+        (3, 1)
     """
     if not is_tree(robot):
         raise InputError(f"close({robot!r}): expected a Robot that is a tree.")

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 
 class ClosedRobot(Robot):
-    """A tree whose loops are closed, described by its tree's coordinates and independent speeds.
+    """A tree whose loops are closed, described by its tree's coordinates and independent speeds;
+    `close` makes it. It answers the methods of `Robot`.
 
-    ``q`` (nq) are all coordinates of the tree and satisfy the loops: ``assemble`` finds such.
-    ``v`` (nv) are the speeds of the joints named in ``independent``, ``a`` their rates, ``tau``
-    the forces of the joints named in ``actuated``. A configuration that is open or singular is
-    refused; ``unchecked()`` gives the same robot without these checks.
+    ``q`` (nq) are all coordinates of the tree and satisfy the loops: ``assemble`` finds such. ``v``
+    (nv) are the speeds of the joints named in ``independent``, ``a`` their rates, ``tau`` the
+    forces of the joints named in ``actuated``. A configuration that is open or singular is refused;
+    ``unchecked()`` gives the same robot without these checks.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class ClosedRobot(Robot):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
+        """What closes its loops and keeps its wheels rolling."""
         return self.mechanism.constraints
 
     @property
@@ -84,7 +86,19 @@ class ClosedRobot(Robot):
         return tuple(f"{c.name}: {row}" for c in self.constraints for row in c.rows)
 
     def coordinates(self, joints: Sequence[str] | None = None) -> list[int]:
-        """Where joints stand in q; the actuated ones without names."""
+        """Where joints stand in q.
+
+        Args:
+            joints: Their names; the actuated ones without it.
+
+        Returns:
+            Their places in q.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.coordinates() == bars.coordinates(bars.actuated)
+            True
+        """
         places = self.joints_named("joints", self.actuated if joints is None else joints)
         if not all(self.model.is_coordinate[k] for k in places):
             raise InputError(
@@ -93,7 +107,20 @@ class ClosedRobot(Robot):
         return [self.model.place(k) for k in places]
 
     def joints_named(self, what: str, names: Sequence[str]) -> list[int]:
-        """Where joints stand among the tree's speeds."""
+        """Where joints stand among the tree's speeds.
+
+        Args:
+            what: What a refusal calls the names.
+            names: Names of joints.
+
+        Returns:
+            Their places.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.joints_named("joints", bars.joint_names[:2])
+            [0, 1]
+        """
         known = {name: k for k, name in enumerate(self.joint_names)}
         names = [names] if isinstance(names, str) else names
         if not isinstance(names, Sequence):
@@ -111,12 +138,33 @@ class ClosedRobot(Robot):
     # Others like it
 
     def unchecked(self) -> Self:
-        """The same robot, which does not look whether loops are closed or near singular."""
+        """The same robot, which does not look whether loops are closed or near singular.
+
+        Returns:
+            A robot of the same kind.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.unchecked().check
+            False
+        """
         return self._like(self.mechanism, check=False)
 
     def described_by(self, independent: Sequence[str], at: Numbers | None = None) -> Self:
-        """The same robot in other independent speeds, that describe its motion at a configuration
-        (about the reference without one)."""
+        """The same robot in other independent speeds, that describe its motion at a configuration.
+
+        Args:
+            independent: Names of joints.
+            at: Coordinates, (nq,), rad or m; about the reference without it.
+
+        Returns:
+            A robot of the same kind.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.described_by(bars.joint_names[:2]).independent == bars.joint_names[:2]
+            True
+        """
         chosen = self.joints_named("independent", independent)
         if at is None:
             free = freedom_about(self.assembly, self.reference)
@@ -131,7 +179,19 @@ class ClosedRobot(Robot):
         return self._like(replace(self.mechanism, independent=tuple(chosen)))
 
     def best_independent(self, q: Numbers) -> tuple[str, ...]:
-        """The joints whose speeds describe the motion best at one configuration."""
+        """The joints whose speeds describe the motion best at one configuration.
+
+        Args:
+            q: Coordinates, (nq,), rad or m.
+
+        Returns:
+            Their names.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> len(bars.best_independent(bars.neutral()))
+            2
+        """
         best = freedom_at(self.assembly, finite("best_independent: q", q, self.nq)).best()
         return tuple(self.joint_names[k] for k in best)
 
@@ -166,9 +226,31 @@ class ClosedRobot(Robot):
         axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Forces of the actuators, (..., actuators); of least norm where there are more of them
-        than freedoms. ``generalised`` gives the forces on the independent speeds instead,
-        M a + C v + g, (..., nv), whatever drives them."""
+        """The forces of the actuators that give accelerations a; of least norm where there are more
+        actuators than degrees of freedom.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            a: Their accelerations, (..., nv), rad/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            friction: Whether friction in all joints is included.
+            generalised: Whether the forces M a + C v + g on the independent speeds are asked for
+                instead, whatever drives them.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            Forces, (..., actuators), or with ``generalised`` (..., nv), N m or N.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.neutral(), np.zeros(bars.nv)
+            >>> bars.inverse_dynamics(q, v, v).shape, bars.actuated
+            ((2,), ('left shoulder', 'right shoulder'))
+        """
         v, a = one_of("v", v, qd), one_of("a", a, qdd)
         name = "generalised_forces" if generalised else "inverse_dynamics"
         return self._forced(name + "_with_friction" * friction, (q, v, a), out, forces, axes)
@@ -185,8 +267,28 @@ class ClosedRobot(Robot):
         axes: str = "base",
         out: Any = None,
     ) -> Array:
-        """Accelerations a, (..., nv), that forces of the actuators give; where there are no
-        actuators, tau may be left out."""
+        """The accelerations a that forces of the actuators give.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            tau: Forces of the actuators, (..., actuators), N m or N; left out where there are none.
+            qd: Another name for ``v``.
+            friction: Whether friction in all joints is included.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+            out: An array that takes the result.
+
+        Returns:
+            a, (..., nv), rad/s^2 or m/s^2.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.neutral(), np.zeros(bars.nv)
+            >>> hold = bars.inverse_dynamics(q, v, v)
+            >>> np.allclose(bars.forward_dynamics(q, v, hold), 0)
+            True
+        """
         name = "forward_dynamics" + "_with_friction" * friction
         state = (q, one_of("v", v, qd))
         arguments = (*state, tau) if self.actuated else state
@@ -200,17 +302,62 @@ class ClosedRobot(Robot):
         qd: Numbers | None = None,
         out: Any = None,
     ) -> Array:
-        """What friction in all joints takes from the independent speeds, (..., nv)."""
+        """The forces that friction in all joints takes from the independent speeds.
+
+        Args:
+            v: Their rates, (..., nv), rad/s.
+            q: Coordinates, (..., nq), rad or m, on which it depends.
+            qd: Another name for ``v``.
+            out: An array that takes the result.
+
+        Returns:
+            The forces, (..., nv), N m or N.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.neutral(), np.zeros(bars.nv)
+            >>> bars.friction(v + 1, q=q).shape
+            (2,)
+        """
         if q is None:
             raise InputError("friction of a closed robot depends on its configuration: give q=.")
         return self._evaluate("friction", (q, one_of("v", v, qd)), out)
 
     def speeds(self, q: Numbers, v: Numbers) -> Array:
-        """Of all joints of the tree, (..., joints)."""
+        """The speeds of all joints of the tree.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+
+        Returns:
+            Speeds, (..., joints), rad/s or m/s.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.neutral(), np.zeros(bars.nv)
+            >>> bars.speeds(q, v + 1).shape, len(bars.joint_names)
+            ((4,), 4)
+        """
         return self._evaluate("speeds", (q, v), None)
 
     def accelerations(self, q: Numbers, v: Numbers, a: Numbers) -> Array:
-        """Of all joints of the tree, (..., joints)."""
+        """The accelerations of all joints of the tree.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            a: Their accelerations, (..., nv), rad/s^2.
+
+        Returns:
+            Accelerations, (..., joints), rad/s^2 or m/s^2.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.neutral(), np.zeros(bars.nv)
+            >>> bars.accelerations(q, v, v + 1).shape
+            (4,)
+        """
         return self._evaluate("accelerations", (q, v, a), None)
 
     def reactions(
@@ -222,9 +369,26 @@ class ClosedRobot(Robot):
         forces: Forces = None,
         axes: str = "base",
     ) -> Array:
-        """Forces and moments in the loops, (..., rows), as ``reaction_names`` lists them: on the
-        second place of a loop, in its axes, while the actuators give tau and the surroundings
-        external ``forces``. Where redundant loops leave them undetermined, those of least norm."""
+        """The forces and moments in the loops, as ``reaction_names`` lists them: on the second
+        place of a loop, in its axes. Where redundant loops leave them undetermined, those of least
+        norm.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            tau: Forces of the actuators, (..., actuators), N m or N; left out where there are none.
+            forces: External wrenches by frame, (..., 6), N and N m: see `bias`.
+            axes: Of these wrenches: "base", or "local" for each frame's own.
+
+        Returns:
+            Forces and moments, (..., rows), N and N m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.neutral(), np.zeros(bars.nv)
+            >>> bars.reactions(q, v, np.zeros(2)).shape, bars.reaction_names[0]
+            ((5,), 'tool to right forearm: force x')
+        """
         if self.actuated and tau is None:
             raise InputError(
                 f"reactions: tau is missing; expected (..., {len(self.actuated)}), the forces of "
@@ -241,30 +405,94 @@ class ClosedRobot(Robot):
     # Configurations
 
     def neutral(self) -> Array:
-        """The reference: the configuration about which the robot was closed."""
+        """The reference: the configuration about which the robot was closed.
+
+        Returns:
+            Coordinates, (nq,), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.neutral().shape
+            (4,)
+        """
         return self.reference.copy()
 
     def random(self, rng: Random = None, count: int | Sequence[int] | None = None) -> Array:
-        """Closed configurations about the reference, within the joints' limits: (nq,), or with
-        ``count``, (count, nq)."""
+        """Closed configurations about the reference, drawn at random within the joints' limits.
+
+        Args:
+            rng: A generator of NumPy's, or a seed; another draw each time without it.
+            count: How many; one without it.
+
+        Returns:
+            Coordinates, (nq,) or (count, nq), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.random(0, count=3).shape
+            (3, 4)
+        """
         return along_loops.random(self, *drawing(rng, count))
 
     def integrate(self, q: Numbers, dv: Numbers) -> Array:
-        """Closed coordinates (..., nq) after the independent joints have moved by dv (..., nv),
-        and the others with them."""
+        """Coordinates after the independent joints have moved, and the others with them.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            dv: How far they move, (..., nv), rad or m.
+
+        Returns:
+            Closed coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q = bars.integrate(bars.neutral(), [0.1, 0])
+            >>> bool(np.abs(bars.closure(q)).max() < 1e-9)
+            True
+        """
         return along_loops.integrate(self, q, dv)
 
     def difference(self, q1: Numbers, q2: Numbers) -> Array:
-        """How far (..., nv) the independent joints move from q1 to q2: what leads there along the
-        loops, from a configuration on the same branch. Refused where wheels roll."""
+        """How far the independent joints move from q1 to q2, along the loops and on the same
+        branch. Refused where wheels roll.
+
+        Args:
+            q1: Closed coordinates, (..., nq), rad or m.
+            q2: Others, (..., nq), rad or m.
+
+        Returns:
+            How far, (..., nv), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q = bars.integrate(bars.neutral(), [0.1, 0])
+            >>> np.allclose(bars.difference(bars.neutral(), q), [0.1, 0])
+            True
+        """
         return along_loops.difference(self, q1, q2)
 
     def integrate_derivatives(self, q: Numbers, dv: Numbers) -> Any:
-        """Refused: a closed robot's displacements are those of its independent joints."""
+        """Refused: a closed robot's displacements are those of its independent joints.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            dv: A displacement, (..., nv), rad or m.
+
+        Returns:
+            Nothing: it is refused; ask the tree, ``appell.Robot(robot.model)``.
+        """
         raise self._along_loops("integrate_derivatives")
 
     def difference_derivatives(self, q1: Numbers, q2: Numbers) -> Any:
-        """Refused: a closed robot's displacements are those of its independent joints."""
+        """Refused: a closed robot's displacements are those of its independent joints.
+
+        Args:
+            q1: Closed coordinates, (..., nq), rad or m.
+            q2: Others, (..., nq), rad or m.
+
+        Returns:
+            Nothing: it is refused; ask the tree, ``appell.Robot(robot.model)``.
+        """
         raise self._along_loops("difference_derivatives")
 
     def _along_loops(self, method: str) -> InputError:
@@ -274,19 +502,56 @@ class ClosedRobot(Robot):
         )
 
     def normalise(self, q: Numbers) -> Array:
-        """Closed configurations (..., nq) near these, with quaternions of length one."""
+        """Closed configurations near some, with quaternions of length one.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+
+        Returns:
+            Coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bool(np.abs(bars.closure(bars.normalise(bars.neutral() + 0.01))).max() < 1e-9)
+            True
+        """
         return self.assemble(super().normalise(q))
 
     def closure(self, q: Numbers) -> Array:
-        """How far the loops are from closed, (..., rows), in m and rad."""
+        """How far the loops are from closed.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+
+        Returns:
+            How far, (..., rows), m and rad.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bool(np.abs(bars.closure(bars.neutral())).max() < 1e-9)
+            True
+        """
         return self.assembly.opening(q)
 
     def assemble(
         self, guess: Numbers | None = None, fixed: Mapping[str, float] | Sequence[str] = ()
     ) -> Array:
-        """Coordinates near a guess (the reference without one) at which the loops are closed.
+        """Coordinates near a guess at which the loops are closed.
 
-        ``fixed`` names joints that stay where the guess has them, or gives their coordinates.
+        Args:
+            guess: Coordinates, (..., nq), rad or m; the reference without it.
+            fixed: Joints that stay where the guess has them, or their coordinates by name, rad or
+                m.
+
+        Returns:
+            Coordinates, (nq,), or as the guess has them, rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> first = bars.actuated[0]
+            >>> q = bars.assemble(fixed={first: bars.neutral()[bars.coordinates([first])[0]] + 0.1})
+            >>> bool(np.abs(bars.closure(q)).max() < 1e-9)
+            True
         """
         q = np.array(self.reference) if guess is None else finite("assemble: guess", guess, self.nq)
         if q.ndim > 1:
@@ -302,7 +567,19 @@ class ClosedRobot(Robot):
         return q
 
     def margins(self, q: Numbers) -> Margins:
-        """How far from singular."""
+        """How far a configuration is from singular ones.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+
+        Returns:
+            A `Margins`, of values from 0, singular, to 1, no unit.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bool(bars.margins(bars.neutral()).loops > 0)
+            True
+        """
         pivots, share, acting = np.moveaxis(self._checks(q)[..., -3:], -1, 0)
         values = np.linalg.svd(self.assembly.rows(q) / self.assembly.units, compute_uv=False)
         rank = self.model.nv - self.nv
@@ -312,7 +589,22 @@ class ClosedRobot(Robot):
     def random_states(
         self, count: int, seed: int | np.random.Generator = 0, spread: float = 0.3
     ) -> tuple[Array, Array]:
-        """Closed configurations about the reference, and independent speeds from -1 to 1."""
+        """Closed configurations about the reference, and independent speeds from -1 to 1.
+
+        Args:
+            count: How many.
+            seed: A seed, or a generator of NumPy's.
+            spread: How far a step of the random walk goes at most, rad or m.
+
+        Returns:
+            Coordinates, (count, nq), rad or m, and speeds, (count, nv), rad/s or m/s.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v = bars.random_states(5)
+            >>> q.shape, v.shape
+            ((5, 4), (5, 2))
+        """
         draw = np.random.default_rng(seed)
         found = np.tile(self.reference, (count, 1))
         for k in range(count):
@@ -322,7 +614,22 @@ class ClosedRobot(Robot):
         return found, draw.uniform(-1, 1, (count, self.nv))
 
     def inverse_kinematics(self, *target: Any, **options: Any) -> Array:
-        """Coordinates that bring the tool where it is wanted; the library's robots say how."""
+        """Coordinates that bring the tool to a target, of robots of the library; for any robot
+        there is `appell.control.inverse_kinematics`.
+
+        Args:
+            *target: Where the tool is to be, as the robot's page in the library says, m and rad.
+            **options: Such as the branch, as that page says.
+
+        Returns:
+            Coordinates, (nq,), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q = bars.inverse_kinematics([0.05, 0.35])
+            >>> q.shape
+            (4,)
+        """
         if self._inverse_kinematics is None:
             raise InputError(
                 f"'{self.name}' has no inverse kinematics of its own; "
@@ -332,7 +639,21 @@ class ClosedRobot(Robot):
         return self._inverse_kinematics(*target, **options)
 
     def simulate(self, q0: Numbers, v0: Numbers | None = None, **options: Any) -> Any:
-        """A run of the robot: see :func:`appell.simulate`."""
+        """Simulate the robot: `appell.simulate` with the robot as its first argument.
+
+        Args:
+            q0: Coordinates at the start, (nq,), rad or m.
+            v0: Speeds there, (nv,), rad/s or m/s; at rest without them.
+            **options: Those of `appell.simulate`.
+
+        Returns:
+            A `Run`.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.simulate(bars.neutral(), until=0.01).t[-1].item()
+            0.01
+        """
         from appell import simulate
 
         return simulate(self, q0, v0, **options)
@@ -340,21 +661,77 @@ class ClosedRobot(Robot):
     # Checks
 
     def states_to_check(self, count: int, draw: np.random.Generator) -> tuple[Array, Array, Array]:
-        """States near the reference."""
+        """States near the reference at which `selfcheck` tests laws.
+
+        Args:
+            count: How many.
+            draw: A generator of NumPy's.
+
+        Returns:
+            q, v and a, (count, ...), rad or m, and per s and s^2.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> len(bars.states_to_check(2, np.random.default_rng(0)))
+            3
+        """
         q, v = self.random_states(count, draw, spread=0.15)
         return q, v, draw.uniform(-1, 1, v.shape)
 
     def displaced(self, q: Array, d: Array) -> Array:
-        """Coordinates after a small displacement, closed to its first order."""
+        """Coordinates after a small displacement, closed to its first order.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            d: The displacement, (..., nv), rad or m.
+
+        Returns:
+            Coordinates, (..., nq), rad or m.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.displaced(bars.neutral(), np.array([1e-6, 0])).shape
+            (4,)
+        """
         return configuration.integrate(self.model, q, self.kernel("speeds")(q, d))
 
     def driven(self, q: Array, tau: Array) -> Array:
-        """The forces on the independent speeds."""
+        """The forces on the independent speeds that forces of the actuators give.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            tau: Torques of the actuators, (..., actuators), N m.
+
+        Returns:
+            The forces, (..., nv), N m or N.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> bars.driven(bars.neutral(), np.zeros(2)).shape
+            (2,)
+        """
         Gamma = self.kernel("gamma")(q)[..., list(self.mechanism.actuated), :]
         return np.einsum("...jn,...j->...n", Gamma, tau)
 
     def own_laws(self, q: Array, v: Array, tau: Array, a: Array) -> list[Check]:
-        """Loops, and Lagrange's multipliers."""
+        """Checks of the loops, and of the accelerations by Lagrange's multipliers.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            tau: Torques of the actuators, (..., actuators), N m.
+            a: Their accelerations, (..., nv), rad/s^2.
+
+        Returns:
+            What was checked, as of `selfcheck`.
+
+        Examples:
+            >>> bars = appell.load("five_bar")
+            >>> q, v, a = bars.states_to_check(2, np.random.default_rng(0))
+            >>> tau = bars.inverse_dynamics(q, v, a)
+            >>> [check.passed for check in bars.own_laws(q, v, tau, a)]
+            [True, True]
+        """
         from appell.robots.closed.multipliers import multipliers
         from appell.robots.selfcheck import Check, error
 

@@ -1,7 +1,7 @@
 """A closed mechanism as a system: what can be asked of it, and in which formulations.
 
 Its equations are those of its tree, brought to independent speeds by
-:mod:`appell.robots.closed.reduce`; so a formulation of the tree is one of the closed robot wherever
+`appell.robots.closed.reduce`; so a formulation of the tree is one of the closed robot wherever
 all parts that the reduction needs have it.
 """
 

@@ -51,10 +51,22 @@ _DIRECTED = [kind for kind, (_, angular) in _FORBIDDEN.items() if angular in ("x
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint of a ``kind`` between places ``a`` and ``b``, each a link's name or a Place.
+    """A joint between two places that closes a loop.
 
     Rows are simplest in the axes of the place that comes last on its chain: name it b.
-    ``length`` belongs to the kind "distance", in m.
+
+    Args:
+        kind: "fixed", "revolute", "prismatic", "cylindrical", "spherical", "universal", "planar" or
+            "distance".
+        a: A link's name or a `Place`.
+        b: Another.
+        length: Of the kind "distance", m.
+        name: For records.
+
+    Examples:
+        >>> from appell.robots.closed import Loop, Place
+        >>> Loop("distance", "link1", Place("world", (1, 0, 0)), length=0.5).length
+        0.5
     """
 
     kind: Kind
@@ -95,6 +107,7 @@ class Loop:
 
     @property
     def closures(self) -> int:
+        """How many rows of its position are to be zero."""
         return len(self.rows) + (self.kind in _DIRECTED)
 
     def check(self, model: Model) -> None:

@@ -27,12 +27,13 @@ class SingularError(InputError):
 
 
 class Margins(NamedTuple):
-    """How far from singular, 1 to 0.
+    """How far from singular a closed robot is, 1 to 0; ``robot.margins(q)`` gives them.
 
-    ``loops``: the smallest singular value of the loops' Jacobian by its largest (0: the loops
-    gain a freedom there, and motion may branch).
-    ``independent``: how well the independent speeds determine the others (0: choose others).
-    ``actuators``: how well the actuators hold the robot (0: some force is unopposed).
+    Attributes:
+        loops: The smallest singular value of the loops' Jacobian by its largest (0: the loops gain
+            a degree of freedom there, and motion may branch).
+        independent: How well the independent speeds determine the others (0: choose others).
+        actuators: How well the actuators hold the robot (0: some force is unopposed).
     """
 
     loops: Array

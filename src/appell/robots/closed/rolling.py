@@ -23,8 +23,18 @@ from appell.robots.closed.places import Place, Way, placed
 class Rolling:
     """A thin wheel on the world's plane z = ``height`` that neither slips nor lifts.
 
-    ``wheel`` is its centre, with z along the axle. Upright or leaning, the wheel touches the
-    plane at its rim's lowest point; it may not lie flat.
+    Upright or leaning, the wheel touches the plane at its rim's lowest point; it may not lie flat.
+
+    Args:
+        wheel: Its centre, with z along the axle: a link's name or a `Place`.
+        radius: m.
+        height: Of the plane, m.
+        name: For records.
+
+    Examples:
+        >>> from appell.robots.closed import Rolling
+        >>> Rolling("left wheel", radius=0.1, height=-0.1).radius
+        0.1
     """
 
     wheel: str | Place
@@ -41,6 +51,7 @@ class Rolling:
             raise InputError(f"'{self.name}': radius = {self.radius!r}; expected a length in m.")
 
     def check(self, model: Model) -> None:
+        """Refuse a wheel that the model does not have."""
         _check(self, placed(self.wheel), model)
 
     def position(self, model: Model, q: Sequence[Scalar]) -> Rows:
@@ -66,7 +77,17 @@ class Rolling:
 
 @dataclass(frozen=True)
 class KnifeEdge:
-    """A blade or a skate: its place moves along its x and turns, but never sideways, along y."""
+    """A blade or a skate: its place moves along its x and turns, but never sideways, along y.
+
+    Args:
+        blade: A link's name or a `Place`.
+        name: For records.
+
+    Examples:
+        >>> from appell.robots.closed import KnifeEdge
+        >>> KnifeEdge("skate").blade.link
+        'skate'
+    """
 
     blade: str | Place
     name: str = ""
@@ -78,24 +99,39 @@ class KnifeEdge:
         _name(self, "blade", "knife edge")
 
     def check(self, model: Model) -> None:
+        """Refuse a blade that the model does not have."""
         _check(self, placed(self.blade), model)
 
     def position(self, model: Model, q: Sequence[Scalar]) -> Rows:
+        """Nothing: a blade holds no position."""
         return []
 
     def velocity(self, model: Model, q: Sequence[Scalar]) -> Velocity:
+        """The sideways velocity, m/s, which is zero."""
         way = Way(model, q, placed(self.blade).on(model))
         return lambda v: [way.twist(v)[0].y]
 
 
 @dataclass(frozen=True)
 class Custom:
-    """Rows of one's own: ``function(q, v)`` gives ``count`` values that must be zero.
+    """Constraints of one's own: values that must be zero.
 
     They are linear in the tree's speeds v, and made of q by + - * / and sin, cos, sqrt of
-    :mod:`appell.maths.scalar`, without branches: scalars here are not only floats. Where they are
-    the rates of positions that must be zero, ``closure(q)`` gives those, one per row. Both are
+    `appell.maths.scalar`, without branches: scalars here are not only floats. Both functions are
     checked when a robot is closed with them.
+
+    Args:
+        function: ``function(q, v)`` gives ``count`` values that must be zero.
+        count: How many.
+        closure: Where the values are the rates of positions that must be zero, ``closure(q)`` gives
+            those, one per row.
+        name: For records.
+
+    Examples:
+        >>> from appell.robots.closed import Custom
+        >>> equal = Custom(lambda q, v: [v[0] - v[1]], closure=lambda q: [q[0] - q[1]])
+        >>> appell.close(appell.load("planar_chain"), [equal]).nv
+        2
     """
 
     function: Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
@@ -105,10 +141,12 @@ class Custom:
 
     @property
     def closures(self) -> int:
+        """How many rows of its position are to be zero."""
         return self.count if self.closure else 0
 
     @property
     def rows(self) -> tuple[str, ...]:
+        """A name for each of its rows."""
         return tuple(f"row {k + 1}" for k in range(self.count))
 
     def check(self, model: Model) -> None:
@@ -168,9 +206,11 @@ class Custom:
         return list(values)
 
     def position(self, model: Model, q: Sequence[Scalar]) -> Rows:
+        """The user's positions, which are zero."""
         return list(self.closure(q)) if self.closure else []
 
     def velocity(self, model: Model, q: Sequence[Scalar]) -> Velocity:
+        """The user's rows, which are zero."""
         return lambda v: list(self.function(q, v))
 
 

@@ -113,7 +113,7 @@ class SphericalRobot(Dynamics):
     where there are more than freedoms), ``forward_dynamics`` takes them.
 
     Arguments are arrays (..., nv), whose leading axes broadcast, as those of
-    :class:`~appell.robots.robot.Robot`. A pose that a limb does not reach, or that is nearer to a
+    `appell.robots.robot.Robot`. A pose that a limb does not reach, or that is nearer to a
     singularity than the model's ``margin``, is refused; the kernels themselves give NaN there.
     """
 
@@ -130,7 +130,24 @@ class SphericalRobot(Dynamics):
 
     @classmethod
     def from_arcs(cls, **parameters: Any) -> SphericalRobot:
-        """A robot from the angles of its links: see :func:`appell.model.arcs.from_arcs`."""
+        """A robot from the angles of its links.
+
+        Args:
+            **parameters: Those of `appell.model.arcs.from_arcs`: angles, rad, lengths, m, masses,
+                kg.
+
+        Returns:
+            A `SphericalRobot`.
+
+        Examples:
+            >>> half = np.pi / 2
+            >>> wrist = appell.SphericalRobot.from_arcs(
+            ...     alpha=[[half, half]] * 3, lam=[0, 2, 4], eta=[0, 2, 4], gamma=1.0, beta=half,
+            ...     link_density=1.0, platform_mass=1.0, platform_inertia=(0.01, 0.01, 0.01),
+            ... )
+            >>> wrist.nv
+            3
+        """
         return cls(from_arcs(**parameters))
 
     # What it is
@@ -157,7 +174,16 @@ class SphericalRobot(Dynamics):
         return self.model.branch
 
     def mass(self) -> float:
-        """All moving mass, in kg."""
+        """All moving mass.
+
+        Returns:
+            The mass, kg.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.mass() > 0
+            True
+        """
         return float(sum(x.mass for x in self.model.inertias.values()))
 
     @property
@@ -166,14 +192,41 @@ class SphericalRobot(Dynamics):
         return np.array([x for body in self.model.inertias.values() for x in body.parameters])
 
     def parameters_of(self, *, friction: bool = False, rotors: bool = False) -> Array:
-        """``parameters``; its joints have neither friction nor rotors."""
+        """The inertial ``parameters``.
+
+        Args:
+            friction: Refused if true: its joints have no friction.
+            rotors: Refused if true: it has no rotors.
+
+        Returns:
+            The parameters, (p,), in SI units.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.parameters_of().shape
+            (70,)
+        """
         self._refuse_drives(friction, rotors)
         return self.parameters
 
     def parameter_names(
         self, *, friction: bool = False, rotors: bool = False, short: bool = False
     ) -> tuple[str, ...]:
-        """What each of them is, as "platform.Izz"; short, by the body's number: "Izz7"."""
+        """What each of the parameters is, as "platform.Izz".
+
+        Args:
+            friction: Refused if true: its joints have no friction.
+            rotors: Refused if true: it has no rotors.
+            short: Whether names are short, by the body's number: "Izz7".
+
+        Returns:
+            A name for each, (p,).
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.parameter_names()[-1]
+            'platform.Izz'
+        """
         self._refuse_drives(friction, rotors)
         return tuple(
             f"{x}{k}" if short else f"{name}.{x}"
@@ -188,15 +241,37 @@ class SphericalRobot(Dynamics):
     # Configurations
 
     def neutral(self) -> Array:
-        """A configuration (nq,) away from singularities: zeros, where those are."""
+        """A configuration away from singularities: zeros, where those are.
+
+        Returns:
+            Coordinates, (nq,), rad.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.neutral().tolist()
+            [0.0, 0.0, 0.0]
+        """
         zeros = np.zeros(self.nq)
         if self.singularity(zeros) > self.model.margin:
             return zeros
         return self.regular_states(1, np.random.default_rng(0))[0]
 
     def random(self, rng: Random = None, count: int | Sequence[int] | None = None) -> Array:
-        """A configuration (nq,) drawn at random about the neutral one and away from singularities,
-        or ``count`` of them, (count, nq). ``rng`` is a generator of NumPy's, or a seed."""
+        """A configuration drawn at random about the neutral one and away from singularities, or
+        many.
+
+        Args:
+            rng: A generator of NumPy's, or a seed; another draw each time without it.
+            count: How many; one without it.
+
+        Returns:
+            Coordinates, (nq,) or (count, nq), rad.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.random(0, count=4).shape
+            (4, 3)
+        """
         draw, shape = drawing(rng, count)
         return self.regular_states(prod(shape), draw, self.neutral(), _ABOUT).reshape(*shape, -1)
 
@@ -207,7 +282,22 @@ class SphericalRobot(Dynamics):
         about: Array | float = 0.0,
         spread: float = np.pi,
     ) -> Array:
-        """Coordinates (count, nq) drawn at random about some, away from singularities."""
+        """Configurations drawn at random, away from singularities.
+
+        Args:
+            count: How many.
+            draw: A generator of NumPy's.
+            about: Their middle, (nq,) or one number, rad.
+            spread: How far from the middle at most, rad.
+
+        Returns:
+            Coordinates, (count, nq), rad.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.regular_states(4, np.random.default_rng(0)).shape
+            (4, 3)
+        """
         found = np.zeros((0, self.nq))
         for _ in range(_DRAWS):
             q = about + draw.uniform(-spread, spread, (count, self.nq))
@@ -230,7 +320,25 @@ class SphericalRobot(Dynamics):
         qdd: Numbers | None = None,
         out: Any = None,
     ) -> Array:
-        """Q = M a + C v + g, (..., nv), the forces on the coordinates."""
+        """The forces Q = M a + C v + g on the coordinates.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            a: Their accelerations, (..., nv), rad/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+            out: An array that takes the result.
+
+        Returns:
+            Q, (..., nv), N m.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q, v = wrist.neutral(), np.ones(3)
+            >>> wrist.generalised_forces(q, 0 * v, v).shape
+            (3,)
+        """
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         return self._evaluate("generalised_forces", arguments, out)
 
@@ -243,8 +351,25 @@ class SphericalRobot(Dynamics):
         formulation: str | None = None,
         out: Any = None,
     ) -> Array:
-        """C, (..., nv, nv): dM/dt - 2C is skew-symmetric. ``formulation="printed"`` is the paper's
-        (21, 47, 48), which gives the same C v but has not this property."""
+        """The Coriolis matrix C: dM/dt - 2C is skew-symmetric.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            qd: Another name for ``v``.
+            formulation: "printed" for the paper's (21, 47, 48), which gives the same C v but has
+                not this property.
+            out: An array that takes the result.
+
+        Returns:
+            C, (..., nv, nv), N m s/rad.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q, v = wrist.neutral(), np.ones(3)
+            >>> wrist.coriolis_matrix(q, v).shape
+            (3, 3)
+        """
         arguments = (q, one_of("v", v, qd))
         return self._evaluate(
             "coriolis_matrix", arguments, out, (None, "base", None, (), formulation)
@@ -253,8 +378,23 @@ class SphericalRobot(Dynamics):
     # Kinematics
 
     def inverse_kinematics(self, q: Numbers, *, branch: str | None = None) -> LimbAngles:
-        """theta and psi in (-pi, pi]. ``branch`` chooses for each limb between the two solutions of
-        equation 34, "+" or "-"; the robot's own without it."""
+        """The angles of the limbs' joints at a pose of the platform.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            branch: Which of the two solutions of equation 34 each limb has, "+" or "-"; the robot's
+                own without it.
+
+        Returns:
+            A `LimbAngles` of theta, (..., actuators), and psi, (..., passive), rad, in (-pi, pi].
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> theta, psi = wrist.inverse_kinematics(q)
+            >>> theta.shape, psi.shape
+            ((3,), (3,))
+        """
         if branch is not None:
             signs = branches(branch, len(self.model.closing))
             return self._other(signs).inverse_kinematics(q)
@@ -262,31 +402,102 @@ class SphericalRobot(Dynamics):
         return LimbAngles(*self._by_kind(np.arctan2(s, c)))
 
     def direct_kinematics(self, theta: Numbers, start: Numbers) -> Array:
-        """Coordinates q, (..., nq), for actuator angles theta, by Newton's method from a start near
-        them, on the robot's own branch. :meth:`assemblies` lists all there are."""
+        """Coordinates for angles of the actuators, by Newton's method, on the robot's own branch.
+        `assemblies` lists all there are.
+
+        Args:
+            theta: Angles of the actuators, (..., actuators), rad.
+            start: Coordinates near them, (..., nq), rad.
+
+        Returns:
+            Coordinates, (..., nq), rad.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> theta = wrist.inverse_kinematics(q).theta
+            >>> np.allclose(wrist.direct_kinematics(theta, q + 0.05), q, atol=1e-9)
+            True
+        """
         from appell.robots.spherical.assembly import direct_kinematics
 
         return direct_kinematics(self, theta, start)
 
     def assemblies(self, theta: Numbers) -> list[PlatformAssembly]:
-        """All poses found for actuator angles theta, (actuators,), and their branches (of three
-        limbs with three joints at most eight); the smallest coordinates first."""
+        """All poses found for angles of the actuators (of three limbs with three joints at most
+        eight).
+
+        Args:
+            theta: Angles of the actuators, (actuators,), rad.
+
+        Returns:
+            The poses, with their coordinates, rad, and branches; the smallest coordinates first.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> len(wrist.assemblies(wrist.inverse_kinematics(q).theta)) <= 8
+            True
+        """
         from appell.robots.spherical.assembly import assemblies
 
         return assemblies(self, theta)
 
     def actuator_jacobian(self, q: Numbers, *, out: Any = None) -> Array:
-        """J_act, (..., actuators, nv): theta' = J_act v, and forces on the coordinates are
-        J_act^T tau."""
+        """The matrix J_act with theta' = J_act v; forces on the coordinates are J_act^T tau.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            out: An array that takes the result.
+
+        Returns:
+            J_act, (..., actuators, nv), no unit.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> wrist.actuator_jacobian(q).shape
+            (3, 3)
+        """
         return self._evaluate("actuator_jacobian", (q,), out)
 
     def actuator_torques(self, q: Numbers, Q: Numbers, *, out: Any = None) -> Array:
-        """Torques of the actuators, (..., actuators), with J_act^T tau = Q, forces on the
-        coordinates; of least norm where there are more actuators than freedoms."""
+        """The torques of the actuators with J_act^T tau = Q; of least norm where there are more
+        actuators than degrees of freedom.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            Q: Forces on the coordinates, (..., nv), N m.
+            out: An array that takes the result.
+
+        Returns:
+            Torques, (..., actuators), N m.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> J = wrist.actuator_jacobian(q)
+            >>> np.allclose(J.T @ wrist.actuator_torques(q, [1, 2, 3]), [1, 2, 3])
+            True
+        """
         return self._evaluate("actuator_torques", (q, Q), out)
 
     def passive_jacobian(self, q: Numbers, *, out: Any = None) -> Array:
-        """J_psi, (..., passive, nv): psi' = J_psi v."""
+        """The matrix J_psi with psi' = J_psi v.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            out: An array that takes the result.
+
+        Returns:
+            J_psi, (..., passive, nv), no unit.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> wrist.passive_jacobian(q).shape
+            (3, 3)
+        """
         return self._evaluate("passive_jacobian", (q,), out)
 
     def joint_motion(
@@ -298,28 +509,89 @@ class SphericalRobot(Dynamics):
         qd: Numbers | None = None,
         qdd: Numbers | None = None,
     ) -> JointMotion:
-        """theta', psi', theta'' and psi''."""
+        """The rates and accelerations of the limbs' joints.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            a: Their accelerations, (..., nv), rad/s^2.
+            qd: Another name for ``v``.
+            qdd: Another name for ``a``.
+
+        Returns:
+            A `JointMotion`: theta' and psi', rad/s, theta'' and psi'', rad/s^2.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q, v = wrist.neutral(), np.ones(3)
+            >>> wrist.joint_motion(q, v, 0 * v).dtheta.shape
+            (3,)
+        """
         arguments = (q, one_of("v", v, qd), one_of("a", a, qdd))
         rates, accelerations = self._evaluate("joint_motion", arguments, None)
         return JointMotion(*self._by_kind(rates), *self._by_kind(accelerations))
 
     def singularities(self, q: Numbers) -> Singularities:
-        """Distances from each kind of singularity; never refused."""
+        """Distances from each kind of singularity; never refused.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+
+        Returns:
+            A `Singularities`, of distances at most 1, no unit.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> bool(wrist.singularities(q).distance > 0)
+            True
+        """
         return singularities(*self.kernel("singularities")(q))
 
     def singularity(self, q: Numbers) -> Array:
-        """The distance from the nearest singularity, (...), at most one; zero or less where a limb
-        does not reach."""
+        """The distance from the nearest singularity.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+
+        Returns:
+            The distance, (...), at most 1, no unit; zero or less where a limb does not reach.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> bool(wrist.singularity(q) > 0)
+            True
+        """
         return self.singularities(q).distance
 
     def to_urdf(self, path: Any) -> NoReturn:
-        """Refused: a URDF file cannot say loops."""
+        """Refused: a URDF file cannot say loops.
+
+        Args:
+            path: Of the file.
+
+        Returns:
+            Nothing: it is refused.
+        """
         raise InputError(f"'{self.name}' has loops, which a URDF file cannot say.")
 
     # Others like it
 
     def with_branch(self, branch: str) -> SphericalRobot:
-        """The same robot assembled on another branch: "+", "-", or one sign per closing limb."""
+        """The same robot assembled on another branch.
+
+        Args:
+            branch: "+", "-", or one sign per closing limb.
+
+        Returns:
+            A `SphericalRobot`.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> wrist.with_branch("+").branch
+            '+++'
+        """
         signs = branches(branch, len(self.model.closing))
         return SphericalRobot(replace(self.model, branch=signs))
 
@@ -329,8 +601,22 @@ class SphericalRobot(Dynamics):
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
     ) -> SphericalRobot:
-        """The robot with a load on the platform, whose centre of mass and inertia about it are
-        given in the platform's axes."""
+        """The robot with a load on the platform.
+
+        Args:
+            mass: Of the load, kg.
+            com: Its centre of mass in the platform's axes, (3,), m.
+            inertia: About its centre of mass, in the platform's axes, kg m^2, as for
+                `Robot.with_payload`.
+
+        Returns:
+            A `SphericalRobot`.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> round(wrist.with_payload(0.5).mass() - wrist.mass(), 6)
+            0.5
+        """
         load = link_inertia("payload", mass, com, inertia)
         check_inertia("payload", load)
         return SphericalRobot(replace(self.model, platform=snapped(self.model.platform + load)))
@@ -338,7 +624,21 @@ class SphericalRobot(Dynamics):
     def with_parameters(
         self, parameters: Numbers, *, friction: bool = False, rotors: bool = False
     ) -> SphericalRobot:
-        """The robot with other inertial parameters; refused if a body can have no such."""
+        """The robot with other inertial parameters; refused if a body can have no such.
+
+        Args:
+            parameters: As ``parameter_names`` lists them, (p,), in SI units.
+            friction: Refused if true: its joints have no friction.
+            rotors: Refused if true: it has no rotors.
+
+        Returns:
+            A `SphericalRobot`.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> round(wrist.with_parameters(2 * wrist.parameters).mass() / wrist.mass(), 6)
+            2.0
+        """
         self._refuse_drives(friction, rotors)
         given = np.asarray(parameters, dtype=float)
         count = self.model.sizes["p"]
@@ -357,17 +657,61 @@ class SphericalRobot(Dynamics):
     # Checks
 
     def states_to_check(self, count: int, draw: np.random.Generator) -> tuple[Array, Array, Array]:
-        """States away from singularities."""
+        """States away from singularities, at which `selfcheck` tests laws.
+
+        Args:
+            count: How many.
+            draw: A generator of NumPy's.
+
+        Returns:
+            q, v and a, (count, ...), rad, rad/s and rad/s^2.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> len(wrist.states_to_check(2, np.random.default_rng(0)))
+            3
+        """
         q = self.regular_states(count, draw)
         v, a = draw.uniform(-np.pi, np.pi, (2, count, self.nv))
         return q, v, a
 
     def driven(self, q: Array, tau: Array) -> Array:
-        """J_act^T tau."""
+        """The forces on the coordinates that torques of the actuators give.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            tau: Torques of the actuators, (..., actuators), N m.
+
+        Returns:
+            The forces J_act^T tau, (..., nv), N m.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q = wrist.neutral()
+            >>> wrist.driven(q, np.zeros(3)).shape
+            (3,)
+        """
         return np.einsum("...jn,...j->...n", self.kernel("actuator_jacobian")(q), tau)
 
     def own_laws(self, q: Array, v: Array, tau: Array, a: Array) -> list[Check]:
-        """Direct kinematics, where the actuators determine the pose."""
+        """A check of direct kinematics, where the actuators determine the pose.
+
+        Args:
+            q: Coordinates, (..., nq), rad.
+            v: Their rates, (..., nv), rad/s.
+            tau: Torques of the actuators, (..., actuators), N m.
+            a: Their accelerations, (..., nv), rad/s^2.
+
+        Returns:
+            What was checked, as of `selfcheck`.
+
+        Examples:
+            >>> wrist = appell.load("agile_wrist")
+            >>> q, v, a = wrist.states_to_check(2, np.random.default_rng(0))
+            >>> checks = wrist.own_laws(q, v, wrist.inverse_dynamics(q, v, a), a)
+            >>> all(check.passed for check in checks)
+            True
+        """
         from appell.robots.selfcheck import Check, error
 
         if tau.shape[-1] != self.nv:

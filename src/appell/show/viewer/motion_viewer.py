@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
-from appell.model.shapes import Array, Shape
+from appell.charts.palette import INK, THIRTY
+from appell.model.shapes import Array
+from appell.show.viewer.impact_marks import ImpactMarks
 from appell.show.viewer.overlays import Overlays
 from appell.show.viewer.played_motion import Curves, PlayedMotion
 from appell.show.viewer.read_outs import Row, summary_rows, table
-from appell.show.viewer.robot_scene import RobotScene, body_colour
+from appell.show.viewer.robot_scene import RobotScene
 from appell.show.viewer.robot_viewer import Viewer
 from appell.show.viewer.server import LOOPBACK
 from appell.show.viewer.stage import Stage, wxyz
-from appell.show.viewer.triangles import triangles
-from appell.show.viewer.wall_shapes import push, wall_shapes
+from appell.show.viewer.wall_shapes import push, wall_surfaces
 
-_SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0, "10": 10.0}
+_SLOWEST, _FASTEST = 1e-4, 1e4  # of the speed that can be asked for
 _FRAMES, _PLOTS = 30.0, 8.0  # a second
-_FLASH = 0.25  # s that an impact is large
 
 
 class MotionStage:
@@ -32,23 +33,12 @@ class MotionStage:
         self.stage = Stage(server, RobotScene(motion.robot), motion.views)
         self.size = 0.015 * self.stage.width
         for k, wall in enumerate(motion.walls):
-            for part, shape in enumerate(wall_shapes(wall, self.stage.width)):
+            for part, (surface, shape) in enumerate(wall_surfaces(wall, self.stage.width)):
                 self.stage.add_solid(
-                    f"/walls/{k}/{part}", triangles(shape)[0], position=shape.position,
+                    f"/walls/{k}/{part}", surface, position=shape.position,
                     wxyz=wxyz(shape.rotation), cast_shadow=False,
                 )  # fmt: skip
-        ball = Shape("", "sphere", (1.0,), np.eye(3), np.zeros(3), (0.84, 0.27, 0.1, 1.0))
-        self.marks = [
-            (
-                strike.time,
-                self.stage.add_solid(
-                    f"/impacts/{k}/{i}", triangles(ball)[0], position=place, visible=False,
-                    scale=self.size,
-                ),
-            )
-            for k, strike in enumerate(motion.strikes)
-            for i, place in enumerate(strike.places)
-        ]  # fmt: skip
+        self.marks = ImpactMarks(server, motion.strikes, self.size)
         self.forces: Any = None
         if motion.reactions is not None:
             lines = np.zeros((len(motion.contacts), 2, 3))
@@ -63,10 +53,7 @@ class MotionStage:
         """Bring all to a time; q, v and the links' poses are returned."""
         q, v = self.motion.state(t)
         poses = self.stage.move(q)
-        for time, mark in self.marks:
-            mark.visible = bool(time <= t)
-            if mark.visible:
-                mark.scale = self.size * (1 + 1.5 * max(0.0, 1 - (t - time) / _FLASH))
+        self.marks.move(t)
         if self.forces is not None:
             self._push(t, poses)
         return q, v, poses
@@ -75,11 +62,11 @@ class MotionStage:
         assert self.motion.reactions is not None
         where = dict(zip(self.stage.scene.links, poses, strict=True))
         lines = []
-        for (point, wall), force in zip(
+        for (place, wall), force in zip(
             self.motion.contacts, self.motion.reactions(t), strict=True
         ):
             if force > 0:
-                foot = where[point][:3, 3]
+                foot = where[place.link][:3] @ [*place.position, 1.0]
                 long = 0.35 * self.stage.width * float(force) / self.largest
                 lines.append([foot, foot + long * push(wall, foot, 1e-4 * self.stage.width)])
         self.forces.visible = bool(lines)
@@ -88,7 +75,15 @@ class MotionStage:
 
 
 class MotionViewer(Viewer):
-    """A motion that plays, pauses, steps and is scrubbed, at any speed."""
+    """A motion that plays, pauses, steps and is scrubbed, at any speed.
+
+    Examples:
+        >>> run = appell.simulate(appell.load("planar_chain"), [0.3, 0.2, 0.1], until=0.2)
+        >>> with run.view(browser=False) as viewer:
+        ...     viewer.seek(0.1)
+        ...     viewer.play()
+        ...     viewer.pause()
+    """
 
     def __init__(self, motion: PlayedMotion, *, host: str = LOOPBACK, port: int = 0) -> None:
         self.motion, self.playing = motion, False
@@ -116,7 +111,11 @@ class MotionViewer(Viewer):
             self._set_playing(False)
 
     def seek(self, t: float) -> None:
-        """Show the motion at a time, s; times beyond its ends are these."""
+        """Show the motion at a time; times beyond its ends are these.
+
+        Args:
+            t: The time, s.
+        """
         with self.lock:
             self.t = float(np.clip(t, self.motion.t[0], self.motion.t[-1]))
             with self.server.atomic():
@@ -125,12 +124,10 @@ class MotionViewer(Viewer):
                 self.slider.value = round(self.t, 6)
                 now = [Row("time", self.t, "s"), *summary_rows(self.motion.robot, q, v)]
                 self.summary.content = table(("", "", ""), now, "now")
-                passed = [x for x in self.motion.strikes if x.time <= self.t]
-                if self.motion.strikes:
-                    last = f"; last: {passed[-1].text}" if passed else ""
-                    self.impacts.content = (
-                        f"{len(passed)} of {len(self.motion.strikes)} impacts{last}"
-                    )
+                if strikes := self.motion.strikes:
+                    passed = bisect_right(strikes, self.t, key=lambda x: x.time)
+                    last = f"; last: {strikes[passed - 1].text}" if passed else ""
+                    self.impacts.content = f"{passed} of {len(strikes)} impacts{last}"
 
     # What is on the page
 
@@ -145,7 +142,10 @@ class MotionViewer(Viewer):
         self.slider.on_update(self._scrubbed)
         self.steps = gui.add_button_group("step", ("|<", "<", ">", ">|"))
         self.steps.on_click(lambda event: self._stepped(event.target.value))
-        self.speed = gui.add_dropdown("speed", tuple(_SPEEDS), initial_value="1")
+        self.speed = gui.add_number(
+            "speed", 1.0, min=_SLOWEST, max=_FASTEST, step=0.1,
+            hint="1 is real time, 0.1 ten times slower; any number",
+        )  # fmt: skip
         self.again = gui.add_checkbox("repeat", False)
         if motion.note:
             gui.add_markdown(f"It ended early: {motion.note}")
@@ -175,16 +175,15 @@ class MotionViewer(Viewer):
         from viser import uplot
 
         lines = [
-            uplot.Series(label=name, stroke=_hex(j), width=1.5)
+            uplot.Series(label=name, stroke=THIRTY[j % len(THIRTY)], width=1.5)
             for j, name in enumerate(curves.names)
         ]
-        now = uplot.Series(label="now", stroke="#64748b", width=1.0)
+        now = uplot.Series(label="now", stroke=INK, width=1.0)
         return self.server.gui.add_uplot(
             data=self._data(curves),
             series=(uplot.Series(label="t, s"), *lines, now),
             scales={"x": uplot.Scale(time=False)},
             axes=(uplot.Axis(label="t, s", size=34, labelSize=16), uplot.Axis(size=56)),
-            legend=uplot.Legend(show=len(curves.names) <= 8),
             height=210,
             order=order,
         )
@@ -236,7 +235,7 @@ class MotionViewer(Viewer):
                 if not self.playing or self._closed.is_set():
                     continue
                 end = float(self.motion.t[-1])
-                t = self.t + passed * _SPEEDS[self.speed.value]
+                t = self.t + passed * float(self.speed.value)
                 if t >= end and self.again.value:
                     t = float(self.motion.t[0])
                 self.seek(t)
@@ -245,8 +244,3 @@ class MotionViewer(Viewer):
                 if now - plotted > 1 / _PLOTS or not self.playing:
                     plotted = now
                     self.follow()
-
-
-def _hex(j: int) -> str:
-    r, g, b, _ = body_colour(j)
-    return f"#{round(255 * r):02x}{round(255 * g):02x}{round(255 * b):02x}"

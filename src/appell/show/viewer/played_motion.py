@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from warnings import warn
 
 import numpy as np
 
+from appell.charts.chart import Chart, Panel, lines
 from appell.errors import InputError, ModelError
 from appell.model.model import Model
+from appell.model.place import Place
 from appell.model.shapes import Array
 from appell.model.units import TURNING, Units
 from appell.robots.dynamics import Dynamics
 from appell.robots.registry import load
+from appell.robots.robot_data import model_hash
 from appell.show.viewer.read_outs import units_of_speeds
-from appell.walls import Wall
+from appell.simulation.contacts.sampled_wall import drawn_walls
 
 _SAMPLES = 400  # of a plot
 
@@ -47,9 +51,20 @@ class PlayedMotion:
     curves: tuple[Curves, ...]
     walls: tuple[Any, ...] = ()
     strikes: tuple[Strike, ...] = ()
-    contacts: tuple[tuple[str, Any], ...] = ()  # points, and the walls that they touch
+    contacts: tuple[tuple[Place, Any], ...] = ()  # points, and the walls that they touch
     reactions: Callable[[float], Array] | None = None  # their normal forces at a time, N
     note: str = ""
+    run: Any = None  # what it is of, where that has a chart of its own
+
+    @property
+    def chart(self) -> Chart:
+        """The chart of the motion: its run's, or its curves."""
+        if self.run is not None:
+            chart: Chart = self.run.chart()
+            return chart
+        return Chart([
+            Panel("", f"{c.title}, {c.unit}", lines(c.names, self.t, c.values)) for c in self.curves
+        ])  # fmt: skip
 
     @property
     def views(self) -> list[Array]:
@@ -58,12 +73,18 @@ class PlayedMotion:
 
 
 def of_run(run: Any, robot: Dynamics | None = None) -> PlayedMotion:
-    """The motion of a run; one that was read from a file needs its robot."""
+    """The motion of a run; of one whose file holds no robot, with the robot that is given."""
     robot = robot or run.robot or known_robot(run.robot_name, "this run")
     if run.q.shape[1] != robot.nq or run.v.shape[1] != robot.nv:
         raise InputError(
             f"the run has {run.q.shape[1]} coordinates and {run.v.shape[1]} speeds, and "
             f"'{robot.name}' has {robot.nq} and {robot.nv}; give the robot that moved."
+        )
+    if run.robot is not None and model_hash(robot.model) != model_hash(run.robot.model):
+        warn(
+            f"the run is of '{run.robot.name}' with other numbers than the robot that was given; "
+            "leave the robot out to see the one that moved.",
+            stacklevel=2,
         )
     t = np.linspace(run.t[0], run.t[-1], _SAMPLES) if run.t[-1] > run.t[0] else run.t[:1]
     q, v = run(t)
@@ -77,12 +98,11 @@ def of_run(run: Any, robot: Dynamics | None = None) -> PlayedMotion:
     energies = [robot.kinetic_energy(q, v), robot.potential_energy(q)]
     named = ("kinetic", "potential", "total")
     curves.append(Curves("energy", "J", named, np.stack([*energies, sum(energies)], axis=1)))
-    given = (run.settings or {}).get("walls") or ()
-    walls = (given,) if isinstance(given, Wall) else tuple(given)
+    walls = drawn_walls(run if run.robot else replace(run, robot=robot))
     by_label = {wall.label: wall for wall in walls}
     touching = [
-        (k, (point, by_label[wall])) for k, (point, wall) in enumerate(run.contacts)
-        if wall in by_label and point in robot.link_names
+        (k, (run.places[point], by_label[wall])) for k, (point, wall) in enumerate(run.contacts)
+        if wall in by_label and point in run.places
     ]  # fmt: skip
     columns = [k for k, _ in touching]
     forces = None
@@ -92,10 +112,9 @@ def of_run(run: Any, robot: Dynamics | None = None) -> PlayedMotion:
             k = int(np.searchsorted(run.t, time, side="right")) - 1
             return run.reactions[max(k, 0)][columns]
 
-    strikes = tuple(_strike(robot, run, impact) for impact in run.impacts[:200])
     return PlayedMotion(
-        robot, t, lambda x: run(float(x)), tuple(curves), walls, strikes,
-        tuple(pair for _, pair in touching), forces, run.stopped or "",
+        robot, t, lambda x: run(float(x)), tuple(curves), walls, _strikes(robot, run),
+        tuple(pair for _, pair in touching), forces, run.stopped or "", run,
     )  # fmt: skip
 
 
@@ -182,8 +201,16 @@ def _columns(at: Array, t: Array, values: Array) -> Array:
     return np.stack([np.interp(at, t, x) for x in values.T], axis=1)
 
 
-def _strike(robot: Dynamics, run: Any, impact: Any) -> Strike:
-    q, _ = run(impact.time)
-    points = [x for x in impact.points if x in robot.link_names]
-    places = [np.asarray(robot.forward_kinematics(q, x), dtype=float)[:3, 3] for x in points]
-    return Strike(impact.time, np.array(places).reshape(-1, 3), str(impact))
+def _strikes(robot: Dynamics, run: Any) -> tuple[Strike, ...]:
+    """All impacts of a run, in order of time."""
+    if not run.impacts:
+        return ()
+    poses = np.asarray(robot.poses(run([impact.time for impact in run.impacts])[0]))
+    links = {name: k for k, name in enumerate(robot.link_names)}
+    strikes = []
+    for impact, pose in zip(run.impacts, poses, strict=True):
+        points = [run.places[x] for x in impact.points if x in run.places]
+        places = [pose[links[x.link], :3] @ [*x.position, 1.0] for x in points]
+        where = np.array(places, dtype=float).reshape(-1, 3)
+        strikes.append(Strike(impact.time, where, str(impact)))
+    return tuple(strikes)

@@ -120,7 +120,7 @@ class Postures:
         return None
 
     def turn(self, positions: Mapping[int, float]) -> str | None:
-        """Move knobs; as :meth:`go`."""
+        """Move knobs; as `go`."""
         try:
             return self.go(self.moved(positions))
         except AppellError as problem:

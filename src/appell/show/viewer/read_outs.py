@@ -90,6 +90,28 @@ def table(heads: Sequence[str], rows: Sequence[Row], name: str) -> str:
     )
 
 
+def live_table(names: Sequence[str], units: Sequence[Units], row: Any) -> str:
+    """A cycle of a running rig as HTML, one row per joint: where it is and is to be, and the torque
+    or force that is asked for."""
+    lines = []
+    for j, (name, u) in enumerate(zip(names, units, strict=True)):
+        numbers = {
+            "position": (u.scale * row["q"][j], u.shown),
+            "desired": (u.scale * row["qd"][j], u.shown),
+            "torque": (row["tau"][j], u.force),
+        }
+        cells = "".join(
+            f'<td data-quantity="{quantity}" data-value="{float(x)!r}">{_short(x)} {unit}</td>'
+            for quantity, (x, unit) in numbers.items()
+        )
+        lines.append(f'<tr data-name="{escape(name)}"><td>{escape(name)}</td>{cells}</tr>')
+    return (
+        f'{_STYLE}<div class="appell-box"><table class="appell-table" data-table="live"><tr>'
+        "<th>joint</th><th>position</th><th>desired</th><th>torque or force</th></tr>"
+        f"{''.join(lines)}</table></div>"
+    )
+
+
 def _short(x: Any) -> str:
     """Three decimals, or three digits of what is small or large; no minus before a zero."""
     if x and not 1e-2 <= abs(x) < 1e5:

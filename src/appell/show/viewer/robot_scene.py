@@ -13,6 +13,7 @@ from appell.model.axes import as_array
 from appell.model.model import BASE, Model
 from appell.model.shapes import Array, Colour, Shape, link_shapes
 from appell.model.spherical import SphericalModel
+from appell.robots.closed.places import placed
 from appell.robots.dynamics import Dynamics
 from appell.show.viewer.kinematic_shapes import KinematicShapes, spherical_shapes
 
@@ -36,12 +37,22 @@ class JointAxis(NamedTuple):
     direction: Array
 
 
+class Bar(NamedTuple):
+    """A bar between two links that keeps their places at a distance: ends by link and place."""
+
+    name: str
+    ends: tuple[tuple[str, Array], tuple[str, Array]]
+    length: float
+    radius: float
+
+
 @dataclass(frozen=True)
 class RobotScene:
-    """The shapes of a robot on its links, from its description or, where that has none, from its
-    kinematics; they have colours that stay apart."""
+    """The shapes of a robot on its links, from its description or, where that has none or they are
+    to be ``plain``, from its kinematics; they have colours that stay apart."""
 
     robot: Dynamics
+    plain: bool = False
 
     def placed(self, q: Any) -> list[PlacedShape]:
         """The shapes where they are at coordinates q."""
@@ -73,8 +84,9 @@ class RobotScene:
         found: list[Shape] = []
         for i in (BASE, *model.links):
             frames = [frame.name for frame in model.frames if frame.body == i]
-            own = [x for link in frames for x in link_shapes(model.shapes, link)]
-            bare = not own and (not model.shapes or (i != BASE and model.bodies[i].mass > 0))
+            described = () if self.plain else model.shapes
+            own = [x for link in frames for x in link_shapes(described, link)]
+            bare = not own and (not described or (i != BASE and model.bodies[i].mass > 0))
             found += [_coloured(x, i) for x in (self._kinematic.of_body(i) if bare else own)]
         return tuple(found)
 
@@ -85,6 +97,16 @@ class RobotScene:
         if isinstance(model, SphericalModel):
             return spherical_shapes(model)[1]
         return self._kinematic.length
+
+    @cached_property
+    def bars(self) -> tuple[Bar, ...]:
+        """The bars that close loops by a distance."""
+        found = []
+        for c in getattr(self.robot, "constraints", ()):
+            if getattr(c, "kind", "") == "distance":
+                a, b = ((x.link, np.array(x.position)) for x in (placed(c.a), placed(c.b)))
+                found.append(Bar(c.name, (a, b), c.length, 0.6 * self._kinematic.radius))
+        return tuple(found)
 
     @cached_property
     def joint_axes(self) -> tuple[JointAxis, ...]:

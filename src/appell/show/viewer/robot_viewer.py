@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from threading import Event, RLock
 from typing import Any
@@ -12,10 +13,17 @@ from appell.errors import AppellError
 from appell.model.axes import as_array
 from appell.model.model import BASE, CYCLE, Compound
 from appell.model.shapes import Array
+from appell.model.units import Units
 from appell.robots.dynamics import Dynamics
 from appell.show.viewer.overlays import Overlays
 from appell.show.viewer.postures import Knob, Postures
-from appell.show.viewer.read_outs import actuator_rows, gravity_rows, summary_rows, table
+from appell.show.viewer.read_outs import (
+    actuator_rows,
+    gravity_rows,
+    live_table,
+    summary_rows,
+    table,
+)
 from appell.show.viewer.robot_scene import RobotScene
 from appell.show.viewer.server import LOOPBACK, start_server, stop_server
 from appell.show.viewer.stage import Stage, wxyz
@@ -49,7 +57,7 @@ class Viewer:
         webbrowser.open(self.url)
 
     def wait(self) -> None:
-        """Stay until Ctrl-C or :meth:`close`."""
+        """Stay until Ctrl-C or `close`."""
         while not self._closed.wait(1.0):
             pass
 
@@ -69,7 +77,16 @@ class Viewer:
 
 
 class RobotViewer(Viewer):
-    """A robot that is moved by sliders and handles, with what it answers there."""
+    """A robot that is moved by sliders and handles, with what it answers there.
+
+    Examples:
+        >>> viewer = appell.load("planar_chain").view(browser=False)
+        >>> viewer.move([0.5, 0, 0])
+        >>> viewer.show()
+        >>> viewer.q.tolist()
+        [0.5, 0.0, 0.0]
+        >>> viewer.close()
+    """
 
     def __init__(
         self, robot: Dynamics, q: Any = None, *, host: str = LOOPBACK, port: int = 0
@@ -92,16 +109,40 @@ class RobotViewer(Viewer):
 
     @property
     def q(self) -> Array:
-        """The coordinates that are shown; :meth:`move` changes them."""
+        """The coordinates that are shown, (nq,), rad or m; `move` changes them."""
         return self.postures.q.copy()
 
     def move(self, q: Any) -> None:
-        """Show the robot at coordinates q; refused where it cannot be there."""
+        """Show the robot at a configuration; refused where it cannot be there.
+
+        Args:
+            q: Coordinates, (nq,), rad or m.
+        """
         with self.lock:
             why = self.postures.go(np.asarray(q, dtype=float))
             if why:
                 raise AppellError(why)
             self.show()
+
+    def show_cycle(self, row: Any, units: Sequence[Units]) -> None:
+        """Show the robot where it is in a cycle of a run of the rig, with what is desired and the
+        torques beside it.
+
+        Args:
+            row: A row of the log: its fields q, qd and tau are shown.
+            units: Of the joints.
+
+        Examples:
+            >>> machine = appell.rig.puma560_machine()
+            >>> with appell.load("puma560").view(browser=False) as viewer:
+            ...     row = {"q": [0.1] * 6, "qd": [0.0] * 6, "tau": [0.0] * 6}
+            ...     viewer.show_cycle(row, machine.units)
+            ...     viewer.q.tolist()
+            [0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+        """
+        with self.lock, self.server.atomic():
+            self.move(row["q"])
+            self.live.content = live_table(self.robot.joint_names, units, row)
 
     # What is on the page
 
@@ -109,6 +150,7 @@ class RobotViewer(Viewer):
         gui, robot = self.server.gui, self.robot
         gui.set_panel_label(robot.name)
         self.message = gui.add_html("")
+        self.live = gui.add_html("")
         buttons = gui.add_button_group("", ("neutral", "random", "reset"))
         self._start = self.postures.q.copy()
         buttons.on_click(lambda event: self._press(event.target.value))
@@ -217,7 +259,11 @@ class RobotViewer(Viewer):
     # Following the coordinates
 
     def show(self, moving: Any = None) -> None:
-        """Bring all that is seen to the coordinates; ``moving`` is a handle that is there."""
+        """Bring all that is seen to the coordinates.
+
+        Args:
+            moving: A handle that is there already.
+        """
         q, robot = self.postures.q, self.robot
         with self.server.atomic():
             poses = self.stage.move(q)

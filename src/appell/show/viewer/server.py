@@ -13,12 +13,16 @@ from appell.errors import AppellError, InputError
 LOOPBACK = "127.0.0.1"
 
 
+def missing() -> list[str]:
+    """What the viewer is made of and is not installed."""
+    return [name for name in ("viser", "trimesh") if find_spec(name) is None]
+
+
 def require_viewer() -> None:
     """Refuse, with the cure, where what the viewer is made of is not installed."""
-    missing = [name for name in ("viser", "trimesh") if find_spec(name) is None]
-    if missing:
+    if absent := missing():
         raise AppellError(
-            f"the viewer needs {' and '.join(missing)}: pip install 'appell[view]' (or pip install "
+            f"the viewer needs {' and '.join(absent)}: pip install 'appell[view]' (or pip install "
             "'viser>=1.1' 'trimesh>=4' pycollada)"
         )
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from appell.model.axes import frame_along
 from appell.model.shapes import Array, Shape
-from appell.show.viewer.robot_scene import RobotScene
+from appell.show.viewer.robot_scene import BASE_COLOUR, Bar, RobotScene
 from appell.show.viewer.triangles import Triangles, triangles
 
 # Where the eye is, in widths of what is seen: to the right, back, and up.
@@ -41,6 +41,7 @@ class Stage:
         self._corners: list[tuple[int, Array]] = []
         for k, shape in enumerate(scene.shapes):
             self._add(k, shape)
+        self.bars = [self._bar(k, bar) for k, bar in enumerate(scene.bars)]
         low, high = self._bounds([np.asarray(q, dtype=float) for q in views])
         self.centre, self.width = (low + high) / 2, float(np.linalg.norm(high - low))
         self._furnish(low)
@@ -56,6 +57,10 @@ class Stage:
         with self.server.atomic():
             for node, turn, pose in zip(self.nodes, turns, poses, strict=True):
                 node.wxyz, node.position = turn, pose[:3, 3]
+            where = dict(zip(self.scene.links, poses, strict=True))
+            for node, bar in zip(self.bars, self.scene.bars, strict=True):
+                a, b = (where.get(x, np.eye(4))[:3] @ [*s, 1.0] for x, s in bar.ends)
+                node.wxyz, node.position = wxyz(frame_along(b - a, bar.name)), (a + b) / 2
         return poses
 
     def add_solid(self, name: str, surface: Triangles, **look: Any) -> Any:
@@ -81,6 +86,12 @@ class Stage:
             box = np.array([surface.vertices.min(axis=0), surface.vertices.max(axis=0)])
             corners = np.array(np.meshgrid(*box.T)).reshape(3, -1).T
             self._corners.append((link, corners @ shape.rotation.T + shape.position))
+
+    def _bar(self, k: int, bar: Bar) -> Any:
+        sizes, none = (bar.radius, bar.length), (np.eye(3), np.zeros(3))
+        return self.add_solid(
+            f"/bars/{k}", triangles(Shape("", "capsule", sizes, *none, BASE_COLOUR))[0]
+        )
 
     def _bounds(self, views: list[Array]) -> tuple[Array, Array]:
         """The box, in the world's axes, that holds all shapes and the base's origin."""

@@ -1,4 +1,4 @@
-"""Walls as shapes in the world, and the directions in which they push."""
+"""Walls in the world as they are drawn, and the directions in which they push."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 
 from appell.model.axes import frame_along
 from appell.model.shapes import Array, Shape
+from appell.show.viewer.net_of_cells import zero_surface
+from appell.show.viewer.triangles import Triangles, triangles
+from appell.simulation.contacts.sampled_wall import SampledWall
 from appell.walls import Circle, Cylinder, Ellipse, Plane, Sphere
 
 _GLASS = (0.52, 0.6, 0.7, 0.28)
@@ -16,8 +19,17 @@ _EDGE = (0.35, 0.42, 0.5, 1.0)
 _UPRIGHT = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]).T  # an arc about z
 
 
+def wall_surfaces(wall: Any, width: float) -> list[tuple[Triangles, Shape]]:
+    """The surfaces of a wall near a robot of this width, each with the shape whose place it has."""
+    if isinstance(wall, SampledWall):
+        corners, faces = zero_surface(wall.gaps, wall.low, wall.high)
+        net = Triangles(corners.astype(np.float32), faces.astype(np.uint32), _GLASS)
+        return [(net, Shape("", "sphere", (0.0,), np.eye(3), np.zeros(3)))] if len(faces) else []
+    return [(triangles(shape)[0], shape) for shape in wall_shapes(wall, width)]
+
+
 def wall_shapes(wall: Any, width: float) -> list[Shape]:
-    """The shapes of a wall near a robot of this width; none of one that is a function."""
+    """The shapes of a wall near a robot of this width."""
     thick = 0.008 * width
     if isinstance(wall, Plane):
         normal = np.array(wall.normal)

@@ -7,10 +7,10 @@ coefficients at m:
     |q(x) - q(m)| <= sum_k |d_k| w^k,    d_k = q^(k)(m) / k!
 
 and its derivative likewise. The gaps g(q) and their rates dg/dt = dg/dq dq/dt are enclosed over
-that box (:mod:`appell.compile.enclose`); from q(m) to any other place of the stretch a gap
+that box (`appell.compile.enclose`); from q(m) to any other place of the stretch a gap
 changes by no more than half the stretch's time times the largest rate.
 
-A wall whose function has no known bound is sampled instead: see :func:`sampled`.
+A wall whose function has no known bound is sampled instead: see `sampled`.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _states(contacts: Contacts, coefficients: Array, x: Array) -> tuple[Array, A
 
 
 def described(geometry: Geometry) -> Described:
-    """Inputs, outputs and the function that :attr:`Contacts.bounds` compiles."""
+    """Inputs, outputs and the function that `Contacts.bounds` compiles."""
     m, nq = len(geometry), geometry.model.nq
     inputs = {"path": (DEGREE + 1, nq), "span": (3,)}
     return inputs, dict.fromkeys(Bounds._fields[:4], (m,)), partial(_function, geometry)

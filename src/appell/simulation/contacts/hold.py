@@ -6,7 +6,7 @@ While a set of contacts holds, its forces f follow from their gaps' acceleration
 
 and the set is left when one of the forces would turn negative. What sticks holds in the same
 way, as long as its force stays within Coulomb's bound; what slides has that bound as its
-force. Which contacts hold is found by :mod:`appell.simulation.contacts.settle` when a set begins.
+force. Which contacts hold is found by `appell.simulation.contacts.settle` when a set begins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which contacts last from now on, and what sticks and slides.
 
 Asked at every event. Contacts that touch and hardly move are brought to rest; then Gauss's
-principle (:func:`appell.simulation.contacts.least.least`), or Coulomb's law where there is
+principle (`appell.simulation.contacts.least.least`), or Coulomb's law where there is
 friction, tells which of them their forces hold.
 """
 

@@ -30,7 +30,7 @@ def closed(
     inverse_kinematics: Callable[..., Array] | None = None,
 ) -> ClosedRobot:
     """A mechanism whose freedoms are known, at a configuration known to be closed: what
-    :func:`appell.robots.closed.close` would find, without looking for it."""
+    `appell.robots.closed.close` would find, without looking for it."""
     names = tree.joint_names
     driven = independent if actuated is None else actuated
     mechanism = Mechanism(

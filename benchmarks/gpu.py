@@ -1,0 +1,301 @@
+"""Appell's kernels on a GPU: are they right, and how fast are they?
+
+python -m benchmarks.gpu        on a machine with an NVIDIA GPU, some minutes
+python -m benchmarks --again    writes docs/speed.md anew, with these results
+
+It needs Appell and the GPU's driver, and writes benchmarks/gpu.json. Where CuPy, PyTorch or JAX are
+installed, arrays are exchanged with them as well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from functools import partial
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
+from math import prod
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import appell
+from appell.compile.gpu.device_arrays import DeviceArray
+from appell.compile.gpu.driver import Device, driver
+from benchmarks.fresh import new_process
+from benchmarks.gpu_rollouts import DT, exchanged_rollout, same_bits
+from benchmarks.gpu_rollouts import speeds as rollout_speeds
+from benchmarks.gpu_sweeps import sweeps
+
+ROOT = Path(__file__).parents[1]
+STATES = 2**24
+REPEATS, LAUNCHES = 15, 10  # so often, so many in a row
+PROCESSES = 7  # that are started for the first result
+TIMED = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+DTYPES = ("float32", "float64")
+ROBOTS: dict[str, dict[str, Any]] = {
+    "puma560": {}, "stanford_arm": {}, "random_tree": {"n": 12, "seed": 1}, "free_chain": {"n": 4},
+    "five_bar": {},
+}  # fmt: skip
+EQUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_dynamics_derivatives")
+LIBRARIES = ("cupy", "torch", "jax")
+# Seconds that were asked of an H200: of a million runs of one second, of the first result.
+SECONDS = {"float32": 0.15, "float64": None}
+FIRST = {"compiled": 2.0, "from the cache": 0.5}
+
+_FIRST = """
+from time import perf_counter
+start = perf_counter()
+import numpy
+numpy_there = perf_counter()
+import appell
+robot = appell.load("puma560")
+loaded = perf_counter()
+from appell.compile.gpu.driver import driver
+driver().device(0)
+context = perf_counter()
+kernel = robot.kernel("forward_dynamics", target="cuda")
+made = perf_counter()
+kernel(*numpy.ones((3, 4, 6)))
+end = perf_counter()
+print(numpy_there - start, loaded - numpy_there, context - loaded, made - context, end - made)
+"""
+STEPS = ("import numpy", "import appell, load the robot", "start CUDA", "kernel", "first call")
+
+
+def main() -> None:
+    """Run everything, tell it, and write it down."""
+    device = driver().device(0)
+    results: dict[str, Any] = {
+        "date": datetime.now(timezone.utc).date().isoformat(), "card": device.name,
+        "driver": f"CUDA {driver().version // 1000}.{driver().version % 1000 // 10}",
+        "states": STATES, "cores": len(os.sched_getaffinity(0)),
+    }  # fmt: skip
+    results["first call"] = {
+        name: told(f"first call, {name}", seconds) for name, seconds in first_calls()
+    }
+    results["processes"] = (
+        f"the median of {PROCESSES} processes; Python's modules were compiled before"
+    )
+    results["equal"] = [told("SHA-256", x) for x in equal()]
+    results["copy"] = {dtype: copy_bandwidth(device, dtype) for dtype in DTYPES}
+    told("copied bytes/s, read and written", results["copy"])
+    results["speed"] = [told("speed", x) for x in speeds(device, results["copy"])]
+    results["long"] = [told("long tape", x) for x in long_tapes(device)]
+    results["same rollouts"] = [told("SHA-256 of a rollout", x) for x in same_bits()]
+    results["rollouts"] = [told("rollouts", x) for x in rollout_speeds(device)]
+    results["sweeps"] = [told("sweep", x) for x in sweeps()]
+    results["libraries"] = told("arrays of", dict(exchanged()))
+    (ROOT / "benchmarks" / "gpu.json").write_text(json.dumps(results, indent=1) + "\n")
+    compared = (*results["equal"], *results["same rollouts"], *results["sweeps"])
+    wrong = [x for x in compared if not x["same"]]
+    wrong += [y for x in results["libraries"].values() for y in x.values() if y != "same"]
+    for check in checks(results):
+        told("bound", check)
+    sys.exit(1 if wrong else 0)
+
+
+def checks(results: dict[str, Any]) -> Iterator[str]:
+    """What was asked of an H200, beside what was found; of a card it is no fault to be slower."""
+    for dtype, bound in SECONDS.items():
+        (x,) = (x for x in results["rollouts"] if x["dtype"] == dtype)
+        what = f"{x['runs']:,} runs of {x['steps'] * DT:g} s in {dtype}"
+        yield _compared(what, x["seconds"], bound)
+    for name, bound in FIRST.items():
+        yield _compared(f"first result, {name}", sum(results["first call"][name]), bound)
+
+
+def _compared(what: str, seconds: float, bound: float | None) -> str:
+    if bound is None:
+        return f"{what}: {seconds:.3f} s"
+    return f"{what}: {seconds:.3f} s, {'within' if seconds < bound else 'NOT within'} {bound} s"
+
+
+def told(what: str, x: Any) -> Any:
+    print(f"{what}: {x}", flush=True)
+    return x
+
+
+def first_calls(rounds: int = PROCESSES) -> Iterator[tuple[str, list[float]]]:
+    """Seconds of the steps of a new process, without and with its code in the cache: those of the
+    process whose sum is the median."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def once() -> list[float]:
+            out = new_process(["-c", _FIRST], APPELL_CACHE=folder, CUDA_CACHE_DISABLE="1")
+            return [float(x) for x in out.split()]
+
+        once()  # compiles modules, and the system keeps what it read
+        for name in ("compiled", "from the cache"):
+            runs = []
+            for _ in range(rounds):
+                if name == "compiled":
+                    for path in Path(folder).iterdir():
+                        path.unlink()
+                runs.append(once())
+            yield name, sorted(runs, key=sum)[rounds // 2]
+
+
+def equal(n: int = 10_000) -> Iterator[dict[str, Any]]:
+    """Whether the GPU's bits are the processor's."""
+    rng = np.random.default_rng(1)
+    for name, options in ROBOTS.items():
+        robot = appell.load(name, **options)
+        for quantity in EQUAL:
+            for dtype in DTYPES:
+                kernel = robot.kernel(quantity, dtype=dtype)
+                x = [rng.uniform(-2, 2, (n, *s)).astype(dtype) for s in kernel.inputs.values()]
+                x[0][::1000, 0] = 1e7  # a far angle
+                sums = [
+                    _sum(k(*x))
+                    for k in (kernel, robot.kernel(quantity, dtype=dtype, target="cuda"))
+                ]
+                yield {
+                    "robot": name, "quantity": quantity, "dtype": dtype, "sha256": sums[1],
+                    "same": sums[0] == sums[1],
+                }  # fmt: skip
+
+
+def _sum(results: Any) -> str:
+    digest = sha256()
+    for y in results if isinstance(results, tuple) else (results,):
+        digest.update(np.where(np.isnan(y), y.dtype.type(np.nan), y).tobytes())
+    return digest.hexdigest()
+
+
+def copy_bandwidth(device: Device, dtype: str) -> float:
+    """Bytes per second, read and written, of a copy of as much as inverse dynamics moves."""
+    size = STATES * 12 * np.dtype(dtype).itemsize
+    x, y = (DeviceArray((size,), "uint8", device) for _ in range(2))
+    _fill(device, x, size)
+    pointers = (ctypes.c_uint64(y.pointer), ctypes.c_uint64(x.pointer), ctypes.c_size_t(size))
+    call = driver().call
+    return 2 * size / _timed(device, lambda: call("cuMemcpyDtoDAsync_v2", *pointers, None))
+
+
+def speeds(device: Device, copy: dict[str, float]) -> Iterator[dict[str, Any]]:
+    """States a second of the PUMA 560, and the share of the copy's bandwidth."""
+    robot = appell.load("puma560")
+    for quantity in TIMED:
+        for dtype in DTYPES:
+            kernel = robot.kernel(quantity, dtype=dtype, target="cuda")
+            seconds, moved = _kernel(device, kernel, STATES)
+            yield {
+                "quantity": quantity, "dtype": dtype, "states per second": STATES / seconds,
+                "bytes per second": moved / seconds, "share": moved / seconds / copy[dtype],
+            }  # fmt: skip
+
+
+def long_tapes(device: Device) -> Iterator[dict[str, Any]]:
+    """Tapes that are cut into functions: time to compile, to assemble, and to run."""
+    for n in (12, 24):
+        robot = appell.load("random_tree", n=n, seed=2)
+        start = perf_counter()
+        kernel = robot.kernel("forward_dynamics_derivatives", target="cuda")
+        made = perf_counter()
+        kernel(*(np.zeros(shape) for shape in kernel.inputs.values()))
+        assembled = perf_counter() - made
+        states = 2**18
+        seconds, _ = _kernel(device, kernel, states)
+        yield {
+            "robot": f"random tree, {n} joints", "steps": kernel.steps, "compiled": made - start,
+            "assembled": assembled, "states per second": states / seconds,
+        }  # fmt: skip
+
+
+def exchanged() -> Iterator[tuple[str, dict[str, str]]]:
+    """For each library: whether its arrays go into a kernel and into a rollout and come out, with
+    the processor's bits."""
+    robot = appell.load("puma560")
+    x = np.random.default_rng(2).uniform(-2, 2, (3, 1000, 6))
+    expected = robot.inverse_dynamics(*x)
+    runs = exchanged_rollout(np.asarray, "cpu")
+    for name in LIBRARIES:
+        if find_spec(name) is None:
+            continue
+        library: Any = import_module(name)
+        if name == "jax":
+            library.config.update("jax_enable_x64", True)
+        put = partial(library.as_tensor, device="cuda") if name == "torch" else None
+        put = put or (library.numpy.asarray if name == "jax" else library.asarray)
+        kind = type(put(x[0]))
+        result = robot.inverse_dynamics(*map(put, x))
+        found = exchanged_rollout(put, "cuda")
+        yield (
+            name,
+            {
+                "inverse dynamics": _same(kind, name, [(result, expected)]),
+                "rollout": _same(kind, name, [(found[k], y) for k, y in runs.items()]),
+            },
+        )
+
+
+def _same(kind: type, library: str, pairs: list[tuple[Any, Any]]) -> str:
+    """Whether arrays are of this kind, and equal to NumPy's."""
+    same = all(
+        type(x) is kind and np.array_equal(_on_host(library, x), expected) for x, expected in pairs
+    )
+    return "same" if same else "different"
+
+
+def _on_host(library: str, x: Any) -> Any:
+    return x.get() if library == "cupy" else np.asarray(x.cpu() if library == "torch" else x)
+
+
+def _kernel(device: Device, kernel: Any, states: int) -> tuple[float, int]:
+    """Seconds of a launch, and the bytes it moves at least."""
+    inputs = [
+        DeviceArray((states, *shape), kernel.dtype.name, device) for shape in kernel.inputs.values()
+    ]
+    outputs = tuple(
+        DeviceArray((states, *shape), kernel.dtype.name, device)
+        for shape in kernel.outputs.values()
+    )
+    moved = 0
+    for y in (*inputs, *outputs):
+        size = prod(y.shape) * y.dtype.itemsize
+        moved += size
+        _fill(device, y, size, y.dtype)
+    return _timed(device, lambda: kernel(*inputs, out=outputs)), moved
+
+
+def _fill(device: Device, array: DeviceArray, size: int, dtype: Any = np.float64) -> None:
+    """Random numbers, the same again after some megabytes."""
+    numbers = np.random.default_rng(3).uniform(-3, 3, 2**21).astype(dtype)
+    with device.current():
+        for k in range(0, size, numbers.nbytes):
+            part = min(numbers.nbytes, size - k)
+            device.upload(array.pointer + k, numbers.ctypes.data, part, 0)
+        device.synchronise(0, "filling")
+
+
+def _timed(device: Device, run: Callable[[], Any]) -> float:
+    """Seconds of a run, by the device's own clock: the median of some rows of runs."""
+    call, elapsed = driver().call, ctypes.c_float()
+    first, second = ctypes.c_void_p(), ctypes.c_void_p()
+    with device.current():
+        for event in (first, second):
+            call("cuEventCreate", ctypes.byref(event), ctypes.c_uint(0))
+        times = []
+        for _ in range(REPEATS + 3):
+            call("cuEventRecord", first, None)
+            for _ in range(LAUNCHES):
+                run()
+            call("cuEventRecord", second, None)
+            call("cuEventSynchronize", second)
+            call("cuEventElapsedTime", ctypes.byref(elapsed), first, second)
+            times.append(elapsed.value / 1e3 / LAUNCHES)
+    return median(times[3:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,352 @@
+"""``appell sweep``: a scenario at many points."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from appell.cli.app import INTERRUPTED, app, example
+from appell.cli.completion import SETTINGS, files
+from appell.cli.options import Json, Quiet, note, print_written, verbose_option
+from appell.cli.tables import print_json, print_table
+from appell.errors import InputError
+
+if TYPE_CHECKING:
+    from appell.study import Sweep
+    from appell.study.sweeps.points import Points
+
+
+class _RunsByDefault(TyperGroup):
+    """``appell sweep STUDY`` is short for ``appell sweep run STUDY``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {*self.commands, "-h", "--help"}
+        if args and args[0] not in known:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+sweep = typer.Typer(
+    cls=_RunsByDefault,
+    no_args_is_help=True,
+    help="Run a scenario at many points, and see what came of it: appell sweep STUDY.toml",
+)
+app.add_typer(sweep, name="sweep")
+
+Study = Annotated[
+    Path,
+    typer.Argument(
+        help="A .toml or .json file, which appell sweep new writes; or the folder of a sweep, "
+        "which holds its study and goes on.",
+        autocompletion=files(*SETTINGS),
+    ),
+]
+Verbose = Annotated[
+    bool, verbose_option("every reason of failed points, and the path of every file")
+]
+
+
+@sweep.command(
+    "run",
+    epilog=example("appell sweep run study.toml", "appell sweep run study.toml --point 3"),
+)
+def run_sweep(
+    study: Study,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="A scheduler of Dask, such as tcp://10.0.0.1:8786.")
+    ] = None,
+    tls_ca: Annotated[Path | None, typer.Option(help="Of the scheduler, with tls://.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
+    target: Annotated[
+        str, typer.Option(help="Of rollouts: auto (a GPU where there is one), cpu or cuda.")
+    ] = "auto",
+    patience: Annotated[
+        float, typer.Option(help="How long to wait for a lost scheduler, in seconds.")
+    ] = 300.0,
+    point: Annotated[
+        int | None, typer.Option(min=0, help="Run this point alone, exactly, with a report.")
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Run a study: a scenario at many points, in this process or on workers of Dask.
+
+    Takes about a second for some thousand rollouts, and up to a second per point that is run by
+    itself. Results are a Parquet dataset in FOLDER/points. A sweep that was interrupted goes on
+    when the same command is given again. Status 0 if all points are there, also failed ones; 130
+    if it was interrupted.
+    """
+    from appell import study as studies
+    from appell.show.sweep_report import summary, write_sweep
+    from appell.study.sweeps.dataset import study_in
+    from appell.study.sweeps.require import has_parquet
+
+    within = study.is_dir()
+    asked = study_in(study) if within else studies.read_study(study)
+    if point is not None:
+        _one_point(asked, study, point, output, quiet, as_json)
+        return
+    folder = output or (study if within else Path(f"{study.stem}-sweep"))
+    told = not quiet and not as_json
+    progress = _progress(told)
+    kept = has_parquet()
+    if not kept:
+        note(
+            "without pyarrow, results are written as points.csv, and only when all points are "
+            "done; pip install 'appell[cluster]' keeps them block by block."
+        )
+    try:
+        found = studies.sweep(
+            asked, folder if kept else None, workers=workers, scheduler=scheduler, target=target,
+            patience=patience, security=_security(tls_ca, tls_cert, tls_key),
+            progress=progress,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        typer.echo(
+            f"Interrupted: what was done is in {folder}; the same command goes on from there.",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    if not kept:
+        folder.mkdir(parents=True, exist_ok=True)
+        found.to_csv(folder / "points.csv")
+    report = write_sweep(found, folder, progress.rate)
+    if as_json:
+        print_json(summary(found) | {"folder": str(folder), "report": str(report)})
+        return
+    if told:
+        _print_sweep(found, verbose)
+        if verbose:
+            print_written(folder)
+    typer.echo(report if quiet else f"Report: {report}")
+
+
+@sweep.command("show", epilog=example("appell sweep show study-sweep"))
+def show_sweep(
+    folder: Annotated[Path, typer.Argument(help="What appell sweep left.")],
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Show the results of a sweep, also of one that is still running: a table, and a report."""
+    from appell.show.sweep_report import summary, write_sweep
+    from appell.study import open_sweep
+
+    found = open_sweep(folder)
+    report = write_sweep(found, folder)
+    if as_json:
+        print_json(summary(found) | {"folder": str(folder), "report": str(report)})
+        return
+    if not quiet:
+        _print_sweep(found, verbose)
+        if verbose:
+            print_written(folder)
+    typer.echo(report if quiet else f"Report: {report}")
+
+
+@sweep.command("new", epilog=example("appell sweep new ur5.toml"))
+def new_sweep(
+    scenario: Annotated[
+        Path, typer.Argument(help="What appell run takes.", autocompletion=files(*SETTINGS))
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write, SCENARIO_study.toml.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file that is there.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write a commented study of a scenario, which runs as it stands.
+
+    Its JSON Schema is written beside it.
+    """
+    from appell.study import read_scenario
+    from appell.study.sweeps.study_starter import SCHEMA, new_study, study_schema
+
+    file = output or Path(f"{scenario.stem}_study.toml")
+    if file.exists() and not force:
+        raise InputError(f"{file} is there already; give another name with --output, or --force.")
+    if file.suffix != ".toml":
+        raise InputError(f"{file}: studies are written as .toml files; give such a name.")
+    text = new_study(read_scenario(scenario), scenario, file)
+    file.write_text(text)
+    schema = file.with_name(SCHEMA)
+    if force or not schema.exists():
+        schema.write_text(study_schema())
+    if as_json:
+        print_json({"study": str(file), "schema": str(schema)})
+        return
+    if quiet:
+        typer.echo(f"{file}\n{schema}")
+        return
+    typer.echo(f"Written: {file}; appell sweep {file} runs it.")
+    typer.echo(f"{schema} lets editors complete it.")
+
+
+# One point
+
+
+def _one_point(
+    asked: Any, file: Path, point: int, output: Path | None, quiet: bool, as_json: bool
+) -> None:
+    """Print what a point is and gives, and leave the report of its run."""
+    from appell.study.sweeps.fields import plain
+    from appell.study.sweeps.points import Points
+    from appell.study.sweeps.sweep import point_values
+
+    points = Points(asked)
+    values = point_values(points, point)
+    columns = points.compute(point, point + 1)
+    told = {name: plain(x) for name, x in values.items()}
+    lost = columns["reason"][0]
+    names = list(columns)
+    swept = {name: float(columns[name][0]) for name in names[names.index("reason") + 1 :]}
+    found: dict[str, Any] = {"point": point, "variables": told, "failed": lost, "measures": swept}
+    report = None
+    if asked.function is None:
+        found["exact"], report = _exact(
+            points, values, output or Path(f"{file.resolve().stem}-point-{point}")
+        )
+    if as_json:
+        print_json(found | {"report": None if report is None else str(report)})
+    else:
+        if not quiet:
+            _print_point(found)
+        if report is not None:
+            typer.echo(report if quiet else f"Report: {report}")
+    if lost:
+        raise typer.Exit(1)
+
+
+def _exact(points: Points, values: Mapping[str, Any], folder: Path) -> tuple[Any, Path | None]:
+    """The measures of a point that runs by itself, or why it cannot, and the report of its run."""
+    from appell.errors import AppellError
+    from appell.show.scenario_report import write_scenario
+    from appell.study.sweeps.measures import of_result
+
+    try:
+        result = points.result(values)
+    except AppellError as problem:
+        return str(problem), None
+    report = write_scenario(result, folder)
+    if result.run.stopped is not None:
+        return result.run.stopped, report
+    return of_result(points.measures, result, points.study.tolerance), report
+
+
+def _print_point(found: Mapping[str, Any]) -> None:
+    rows = [[name, _shown(x)] for name, x in found["variables"].items()]
+    print_table([f"point {found['point']}", ""], rows)
+    if found["failed"]:
+        typer.secho("failed: ", fg="red", bold=True, nl=False)
+        typer.echo(found["failed"])
+    exact = found.get("exact")
+    if isinstance(exact, str):
+        typer.echo(f"run by itself: {exact}")
+    measures = found["measures"] if exact is None or isinstance(exact, str) else exact
+    beside = isinstance(exact, dict) and exact != found["measures"]
+    rows = [
+        [name, _shown(found["measures"].get(name)), *([_shown(x)] if beside else [])]
+        for name, x in measures.items()
+    ]
+    if not found["failed"]:
+        print_table(["measure", "in the sweep", *(["run by itself"] if beside else [])], rows)
+
+
+# Tables
+
+
+def _print_sweep(found: Sweep, verbose: bool) -> None:
+    import numpy as np
+
+    failed = int(found.failed.sum())
+    typer.echo(
+        f"{found.study.title or 'Sweep'}: {len(found):,} points, {failed:,} failed"
+        + (f", in {found.folder}" if found.folder else "")
+    )
+    rows = []
+    for name in found.measures:
+        x = found[name]
+        finite, worst = x[np.isfinite(x)], found.statistics.worst(name)
+        numbers = ["–"] * 5
+        if finite.size:
+            numbers = [_shown(x) for x in np.quantile(finite, [0, 0.05, 0.5, 0.95, 1])]
+        rows.append([
+            name, found.statistics.unit(name), *numbers, str(worst[0]) if len(worst) else "–",
+        ])  # fmt: skip
+    heads = ["measure", "unit", "least", "5 %", "median", "95 %", "largest", "worst point"]
+    if rows:
+        print_table(heads, rows)
+    for name in found.measures:  # the table is of finite values
+        if np.isinf(found[name]).any():
+            typer.echo(f"{name}: {found.statistics.never(name)}")
+        missing = int(np.isnan(found[name]).sum() - found.failed.sum())
+        if missing:
+            typer.echo(f"{name}: {missing:,} of {len(found):,} have none")
+    for reason, count in list(found.reasons().items())[: None if verbose else 5]:
+        typer.echo(f"{count:,} failed: {reason}")
+    _print_compared(found)
+
+
+def _print_compared(found: Sweep) -> None:
+    """How far runs of rollouts and exact runs differ."""
+    import numpy as np
+
+    parts = []
+    for name in found.measures:
+        pairs = np.array(found.compared.get(name, []), dtype=float).reshape(-1, 2)
+        both = pairs[np.isfinite(pairs).all(axis=1)]
+        if len(both):
+            off = float(np.abs(both[:, 0] - both[:, 1]).max())
+            parts.append(f"{name} by {off:.2g} (of {np.abs(both[:, 1]).max():.2g})")
+    if parts:
+        count = len(found.compared["point"])
+        typer.echo(f"Rollouts and exact runs of {count} points differ at most: {', '.join(parts)}.")
+
+
+def _shown(x: Any) -> str:
+    return f"{x:.4g}" if isinstance(x, float) else str(x)
+
+
+# Options
+
+
+def _progress(told: bool) -> Any:
+    from appell.study.sweeps.sweep_progress import Bar, Lines, Progress
+
+    if not told:
+        return Progress()
+    return Bar() if sys.stderr.isatty() else Lines()
+
+
+def _security(ca: Path | None, cert: Path | None, key: Path | None) -> Any:
+    """TLS as Dask has it, if any of its files is given."""
+    if ca is None and cert is None and key is None:
+        return None
+    from appell.study.sweeps.require import distributed
+
+    for file in (ca, cert, key):
+        if file is not None and not file.is_file():
+            raise InputError(f"'{file}' is no file; expected a certificate or a key.")
+    return distributed().Security(
+        tls_ca_file=None if ca is None else str(ca),
+        tls_client_cert=None if cert is None else str(cert),
+        tls_client_key=None if key is None else str(key),
+        require_encryption=True,
+    )

@@ -1,0 +1,109 @@
+"""``appell tune``: parameters of a scenario, optimised."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from appell.cli.app import INTERRUPTED, app, example
+from appell.cli.completion import SETTINGS, files
+from appell.cli.options import Json, Quiet, note, print_written, verbose_option
+from appell.cli.tables import print_json, print_table
+
+if TYPE_CHECKING:
+    from appell.study import Tuned
+    from appell.study.tuning.tune_progress import TuneProgress
+
+
+@app.command(epilog=example("appell tune gains.toml", "appell tune gains.toml -o tuned --json"))
+def tune(
+    study: Annotated[
+        Path,
+        typer.Argument(
+            help="A .toml or .json file with a table [tune].", autocompletion=files(*SETTINGS)
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, verbose_option("every reason of failed samples, and the path of every file")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find parameters of a scenario, such as gains, that make a measure as small as can be.
+
+    The best scenario is FOLDER/scenario.json, for appell run. A tune that was interrupted goes on
+    when the same command is given again. Status 0 if something was found that keeps all
+    constraints, 1 if not, 130 if it was interrupted.
+    """
+    from appell import study as studies
+    from appell.show.tuning_report import write_tuning
+
+    folder = output or Path(f"{study.stem}-tune")
+    told = not quiet and not as_json
+    found = studies.tune(
+        studies.read_study(study), folder, workers=workers, progress=_progress(told)
+    )
+    report = write_tuning(found, folder)
+    if as_json:
+        print_json(found.summary() | {"folder": str(folder), "report": str(report)})
+    else:
+        if told:
+            _print_tuned(found, verbose)
+            if verbose:
+                print_written(folder)
+        typer.echo(report if quiet else f"Report: {report}")
+    if found.interrupted:
+        typer.echo(
+            "Interrupted: this is the best so far; the same command goes on from here.", err=True
+        )
+        raise typer.Exit(INTERRUPTED)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _progress(told: bool) -> TuneProgress:
+    from appell.study.tuning.tune_progress import TuneLines, TuneProgress, TuneStatus
+
+    if not told:
+        return TuneProgress()
+    return TuneStatus() if sys.stderr.isatty() else TuneLines()
+
+
+def _print_tuned(found: Tuned, verbose: bool) -> None:
+    typer.echo(found.study.title or "Tune")
+    known = any(found.units.values())
+    rows = []
+    for name, x in found.parameters.items():
+        own = found.own[name]
+        unit = [found.units[name]] * known
+        rows.append([name, "–" if own is None else f"{own:.5g}", f"{x:.5g}", *unit])
+    print_table(["parameter", "before", "after", *["unit"] * known], rows)
+    if found.constraints:
+        rows = [
+            [
+                x.what,
+                f"at {'least' if x.least else 'most'} {x.bound:g}",
+                f"{x.before:.4g}",
+                f"{x.after:.4g}",
+                x.unit,
+                "yes" if x.kept else "[red]no[/]",
+            ]
+            for x in found.constraints
+        ]
+        print_table(["held", "bound", "before", "after", "unit", "kept"], rows)
+    for why, count in list(found.failures.items())[: None if verbose else 3]:
+        typer.echo(f"{count:,} evaluations had failed samples: {why}")
+    for warning in found.warnings:
+        note(f"{warning}.")
+    typer.secho("ok: " if found.ok else "not found: ", bold=True, nl=False)
+    typer.echo(f"{found.verdict}.")

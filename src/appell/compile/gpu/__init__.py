@@ -1,0 +1,1 @@
+"""Kernels on NVIDIA's GPUs: the driver, arrays of other libraries, launches."""

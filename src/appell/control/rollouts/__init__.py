@@ -1,0 +1,1 @@
+"""Rollouts: whole closed loops in one kernel, many runs at a time."""

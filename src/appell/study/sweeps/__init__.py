@@ -1,0 +1,1 @@
+"""Sweeps: a scenario at many points, on this machine or on others."""

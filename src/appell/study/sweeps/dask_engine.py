@@ -1,0 +1,272 @@
+"""Blocks of points shared among the workers of Dask (distributed).
+
+Every block is a task of its own that needs nothing but its arguments, so one that is lost is run
+again anywhere: a worker may die, and so may the scheduler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from queue import Empty, SimpleQueue
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+from appell.errors import AppellError, shorten
+from appell.study.sweeps.bundle import Bundle, differing
+from appell.study.sweeps.local_cluster import local_cluster
+from appell.study.sweeps.points import Columns, Points
+from appell.study.sweeps.require import distributed
+from appell.study.sweeps.work import VersionError, compute_block, environment
+
+_LOOK = 1.0  # s between looks at whether the scheduler is there
+_TRY = 5.0  # s that a connection may take
+_FETCH = 60.0  # s that a result may take
+_FEW = 64  # points that are tried one by one where they kill a worker
+_ALONE = 60.0  # s without a worker, after which a cluster of ours is started anew
+_PER_THREAD = 2  # tasks that wait for each thread of the workers
+
+
+class Stretch(NamedTuple):
+    """Points first to last - 1 of a block."""
+
+    block: int
+    first: int
+    last: int
+
+    def parts(self) -> list[Stretch]:
+        """The same points in two halves, or one by one where they are few."""
+        count = self.last - self.first
+        size = count // 2 if count > _FEW else 1
+        ends = [*range(self.first, self.last, size), self.last]
+        return [self._replace(first=a, last=b) for a, b in pairwise(ends)]
+
+
+class DaskEngine:
+    """Workers of this machine, ``workers`` of them, or those of a ``scheduler`` at an address."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        points: Points,
+        *,
+        workers: int | None,
+        scheduler: str | None,
+        security: Any,
+        target: str,
+        patience: float,
+        note: Callable[[str], None],
+    ) -> None:
+        self.bundle, self.points, self.target, self.note = bundle, points, target, note
+        self.scheduler, self.security, self.patience = scheduler, security, patience
+        self.workers = workers
+        self._cluster: Any = None
+
+    # The cluster
+
+    @contextlib.contextmanager
+    def _running(self) -> Iterator[None]:
+        """The cluster of this machine, if it is one of ours."""
+        if self.scheduler is not None:
+            yield
+            return
+        assert self.workers is not None
+        with local_cluster(self.workers) as self._cluster:
+            yield
+
+    def _connected(self) -> Any:
+        """A client; waits for a scheduler that is not there."""
+        package = distributed()
+        where = self._cluster if self.scheduler is None else self.scheduler
+        given_up = monotonic() + self.patience
+        told = False
+        while True:
+            try:
+                client = package.Client(
+                    where, timeout=_TRY, set_as_default=False, security=self.security
+                )
+            except (OSError, TimeoutError) as problem:
+                if monotonic() > given_up:
+                    raise AppellError(
+                        f"no scheduler of Dask answers at {self.scheduler}: {problem}. What was "
+                        "done is kept: start it, and run the same command again to go on."
+                    ) from None
+                if not told:
+                    self.note(f"the scheduler at {self.scheduler} does not answer; waiting")
+                told = True
+                sleep(min(1.0, self.patience / 10))
+            except (ValueError, TypeError, RuntimeError) as problem:
+                raise AppellError(f"--scheduler {self.scheduler}: {problem}") from None
+            else:
+                return client
+
+    def _check_versions(self, client: Any) -> None:
+        """Refuse workers that compute with something else. Those that come later, or are lost at
+        this moment, are compared by the tasks themselves."""
+        try:
+            told = client.run(environment, on_error="return")
+        except (OSError, TimeoutError):
+            raise _Lost from None
+        for address, theirs in told.items():
+            if isinstance(theirs, ImportError | AttributeError):
+                raise AppellError(
+                    f"the worker at {address} cannot run Appell: {shorten(str(theirs))}. Install "
+                    "the same version there."
+                )
+            if isinstance(theirs, BaseException):
+                continue
+            other = differing(self.bundle.versions, theirs)
+            if other:
+                raise VersionError(
+                    f"the worker at {address} has {other}. Results would differ: install the same "
+                    "versions there."
+                )
+
+    # The work
+
+    def blocks(self, stretches: list[Stretch]) -> Iterator[tuple[Stretch, Columns]]:
+        """The columns of stretches, as they come."""
+        waiting = deque(stretches)
+        while waiting:
+            with _hushed(), self._running():
+                client = self._connected()
+                try:
+                    yield from _Session(self, client).run(waiting)
+                finally:
+                    with contextlib.suppress(Exception):  # the scheduler may be gone
+                        client.close(timeout=2)
+                if waiting:
+                    self.note("the cluster is lost: blocks under way start again")
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """What goes wrong is told by us: Dask's own log lines are of no help to a user."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+class _Lost(Exception):
+    """The scheduler is gone, or all workers of ours."""
+
+
+class _Session:
+    """What goes on with one client, until the work is done or its scheduler is lost."""
+
+    def __init__(self, engine: DaskEngine, client: Any) -> None:
+        self.engine, self.client = engine, client
+        self.done: SimpleQueue[Any] = SimpleQueue()
+        self.running: dict[Any, Stretch] = {}
+        self.suspects: deque[Stretch] = deque()  # points whose workers died, perhaps by others
+        self.futures: dict[Any, Any] = {}  # a future that nobody holds is forgotten
+        self.room, self.looked, self.submitted = 0, -1e9, 0
+        self.alone: Stretch | None = None  # the point that runs with nothing beside it
+        self.seen = monotonic()  # when there was a worker
+
+    def run(self, waiting: deque[Stretch]) -> Iterator[tuple[Stretch, Columns]]:
+        """Results as they come; stretches that have none yet are ``waiting`` again at the end."""
+        try:
+            self.engine._check_versions(self.client)
+            while waiting or self.running or self.suspects:
+                self._look()
+                if self.suspects and self.room and not waiting and not self.running:
+                    self.alone = self.suspects.popleft()
+                    self._submit(self.alone)
+                while waiting and len(self.running) < self.room:
+                    self._submit(waiting.popleft())
+                try:
+                    future = self.done.get(timeout=_LOOK)
+                except Empty:
+                    continue
+                stretch = self.running.pop(future.key, None)
+                if stretch is not None:
+                    try:
+                        columns = self._result(future, stretch, waiting)
+                    except BaseException:
+                        waiting.append(stretch)
+                        raise
+                    if columns is not None:
+                        yield stretch, columns
+        except _Lost:
+            pass
+        finally:
+            waiting.extend([*self.running.values(), *self.suspects])
+
+    def _submit(self, stretch: Stretch) -> None:
+        engine = self.engine
+        self.submitted += 1
+        key = f"appell-{engine.bundle.hash[:12]}-{stretch.first}-{stretch.last}-{self.submitted}"
+        future = self.client.submit(
+            compute_block, engine.bundle, stretch.first, stretch.last, engine.target,
+            key=key, pure=False,
+        )  # fmt: skip
+        self.running[future.key], self.futures[future.key] = stretch, future
+        future.add_done_callback(self.done.put)
+
+    def _look(self) -> None:
+        """How much work the cluster can take; whether it is still there."""
+        if monotonic() - self.looked < _LOOK:
+            return
+        if self.client.status not in ("running", "newly-created"):
+            raise _Lost
+        try:
+            threads = sum(self.client.nthreads().values())
+        except Exception:  # whatever a broken connection raises
+            raise _Lost from None
+        self.looked = monotonic()
+        if threads:
+            self.seen = self.looked
+        elif self.room:
+            self.engine.note("no workers are left; waiting for some")
+        elif self.engine.scheduler is None and self.looked - self.seen > _ALONE:
+            raise _Lost
+        self.room = _PER_THREAD * threads
+
+    def _result(self, future: Any, stretch: Stretch, waiting: deque[Stretch]) -> Columns | None:
+        """The columns of a stretch; None if it is to run again, in parts."""
+        self.futures.pop(future.key, None)
+        if future.status == "finished":
+            columns = _fetched(future)
+            if columns is None:
+                waiting.appendleft(stretch)
+            return columns
+        if future.status != "error":  # cancelled, or lost
+            raise _Lost
+        problem = future.exception(timeout=60)
+        if isinstance(problem, VersionError):
+            raise problem
+        deadly = type(problem).__name__ == "KilledWorker"
+        if not deadly and not isinstance(problem, MemoryError):
+            raise AppellError(
+                f"a worker could not compute points {stretch.first} to {stretch.last - 1}: "
+                f"{type(problem).__name__}: {shorten(str(problem))}"
+            )
+        if stretch.last - stretch.first > 1:
+            waiting.extendleft(reversed(stretch.parts()))
+            return None
+        if deadly and stretch != self.alone:  # what else ran there may have killed it
+            self.suspects.append(stretch)
+            return None
+        why = "the workers that ran it died" if deadly else "there was not enough memory for it"
+        self.engine.note(f"point {stretch.first}: {why}")
+        return self.engine.points.lost(stretch.first, stretch.last, why)
+
+
+def _fetched(future: Any) -> Columns | None:
+    """The result of a future that is finished; None if the worker that has it died."""
+    end = monotonic() + _FETCH
+    while future.status == "finished" and monotonic() < end:
+        try:
+            columns: Columns = future.result(timeout=_TRY)
+        except Exception:  # whatever a broken connection raises
+            continue
+        return columns
+    return None

@@ -1,0 +1,343 @@
+"""The results of a sweep on disk: a folder of Parquet files, one for each block of points.
+
+    study.json           the study, what its points depend on, how many are in a block
+    inputs/              the files that the study reads, if any
+    points/              the dataset, for pandas, Polars, DuckDB, ...: a file per block
+    sweep.log            what happened, with the time
+
+A file appears whole, by renaming, or not at all. Whatever ends a sweep, what is there is right, and
+what is missing is computed when the sweep is run again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.errors import AppellError, InputError
+from appell.robots.dynamics import Array
+from appell.study.scenario import Source
+from appell.study.sweeps.bundle import Bundle, differing
+from appell.study.sweeps.points import Columns
+from appell.study.sweeps.require import parquet
+from appell.study.sweeps.study_file import Study, checked_study
+
+_STUDY, _POINTS, _INPUTS, _LOCK = "study.json", "points", "inputs", ".lock"
+
+
+class Dataset:
+    """The folder of a sweep, held by this process until it is closed."""
+
+    def __init__(self, folder: Path, bundle: Bundle, block: int) -> None:
+        parquet()
+        self.folder, self.bundle = folder, bundle
+        self.hash = bundle.hash
+        self._make()
+        self._lock = locked(folder)
+        try:
+            self.block = self._begun(block)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._lock.close()
+
+    def _make(self) -> None:
+        folder = self.folder
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"'{folder}' is a file; give the name of a folder with --output.")
+        if folder.exists() and not (folder / _STUDY).exists() and any(folder.iterdir()):
+            raise InputError(
+                f"'{folder}' holds something else than a sweep; choose another folder with "
+                "--output."
+            )
+        (folder / _POINTS).mkdir(parents=True, exist_ok=True)
+
+    def _begun(self, block: int) -> int:
+        """Write what is swept, or compare it with what was; how many points a block has."""
+        path = self.folder / _STUDY
+        if path.exists():
+            head = read_head(self.folder)
+            if head["hash"] != self.hash:
+                raise InputError(
+                    f"'{self.folder}' holds another study: {changed(head, self.bundle)}. Choose "
+                    "another folder with --output, or remove this one."
+                )
+            other = differing(head["versions"], self.bundle.versions)
+            if other:
+                raise InputError(
+                    f"'{self.folder}' was begun with other versions; here there is {other}. Points "
+                    "of both might differ: go on with those versions, or choose another folder."
+                )
+            block = int(head["block"])
+        self._write_head(block)
+        return block
+
+    def compared(self, compare: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What `compare` finds, once for all."""
+        head = read_head(self.folder)
+        if "compared" not in head:
+            head["compared"] = compare()
+            text = json.dumps(head, indent=2) + "\n"
+            appear(self.folder / _STUDY, lambda path: path.write_text(text))
+        return dict(head["compared"])
+
+    def _write_head(self, block: int) -> None:
+        for name, content in self.bundle.files.items():
+            file = self.folder / _INPUTS / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            appear(file, lambda path, content=content: path.write_bytes(content))
+        known = read_head(self.folder) if (self.folder / _STUDY).exists() else {}
+        head = known | {
+            "study": json.loads(self.bundle.text),
+            "hash": self.hash,
+            "files": sorted(self.bundle.files),
+            "versions": dict(self.bundle.versions),
+            "block": block,
+        }
+        text = json.dumps(head, indent=2) + "\n"
+        appear(self.folder / _STUDY, lambda path: path.write_text(text))
+
+    # Blocks
+
+    def missing(self, count: int) -> list[int]:
+        """The blocks of ``count`` points that are not there, or not whole."""
+        files = self.parts()
+        last = max(files, default=-1)
+        if last * self.block >= count:
+            raise InputError(
+                f"'{self.folder}' has more points than the {count:,} of the study; choose another "
+                "folder with --output."
+            )
+        return [
+            k
+            for k in range(-(-count // self.block))
+            if k not in files or self._rows(files[k]) != min(self.block, count - k * self.block)
+        ]
+
+    def parts(self) -> dict[int, Path]:
+        """The files that are there, by the numbers of their blocks."""
+        return parts(self.folder)
+
+    def _rows(self, file: Path) -> int:
+        """How many points a file has; none if it is not one of this study."""
+        pq = parquet()
+        try:
+            found = pq.read_metadata(file)
+        except (OSError, ValueError):  # pyarrow.ArrowInvalid is a ValueError
+            return 0
+        return int(found.num_rows) if hash_in(found) == self.hash else 0
+
+    def write(self, block: int, columns: Columns) -> None:
+        """Keep a block; the file is there whole when this returns, or not at all."""
+        table = table_of(columns, self.hash)
+        pq = parquet()
+        path = self.folder / _POINTS / f"part-{block:08d}.parquet"
+        appear(path, lambda scratch: pq.write_table(table, scratch))
+
+    def level(self) -> None:
+        """Give all files the same columns: those of a block in which every point failed may not
+        have been known."""
+        import pyarrow as pa
+
+        pq = parquet()
+        files = self.parts()
+        schemas = {k: pq.read_schema(file) for k, file in files.items()}
+        whole = pa.unify_schemas(list(schemas.values()), promote_options="permissive")
+        for k, schema in schemas.items():
+            if schema.names != whole.names:
+                table = pq.read_table(files[k], partitioning=None)
+                for name in whole.names:
+                    if name not in table.column_names:
+                        empty = pa.nulls(len(table), whole.field(name).type)
+                        table = table.append_column(name, empty)
+                table = table.select(whole.names).cast(whole.remove_metadata())
+                table = table.replace_schema_metadata(schema.metadata)
+                appear(files[k], lambda scratch, table=table: pq.write_table(table, scratch))
+
+    def log(self, text: str) -> None:
+        """Add a line to the sweep's log."""
+        from datetime import datetime, timezone
+
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        with contextlib.suppress(OSError), (self.folder / "sweep.log").open("a") as file:
+            file.write(f"{now} {text}\n")
+
+
+# Reading
+
+
+def read_head(folder: Path) -> dict[str, Any]:
+    """What study.json says of a sweep's folder."""
+    path = folder / _STUDY
+    try:
+        head = json.loads(path.read_text())
+        kinds = {"study": dict, "hash": str, "block": int, "versions": dict}
+        if not all(isinstance(head[name], kind) for name, kind in kinds.items()):
+            raise ValueError
+        if head["block"] < 1 or not isinstance(head.get("compared", {}), dict):
+            raise ValueError
+    except (OSError, ValueError, TypeError, KeyError):
+        raise InputError(
+            f"'{folder}' is no folder of a sweep: {path.name} in it is missing or damaged. Give "
+            "the folder that appell sweep wrote, such as study-sweep."
+        ) from None
+    return dict(head)
+
+
+def study_in(folder: Path) -> Study:
+    """The study of a sweep's folder; files that it names are those kept there."""
+    told = read_head(folder)["study"]
+    return checked_study(told, Source(folder / _INPUTS / _STUDY, json.dumps(told)))
+
+
+def hash_in(found: Any) -> str:
+    """Of which study a Parquet file is, by its metadata."""
+    return str((found.metadata or {}).get(b"appell.study", b"").decode(errors="replace"))
+
+
+def parts(folder: Path) -> dict[int, Path]:
+    """The files of a sweep's folder, by the numbers of their blocks."""
+    found = {}
+    for file in (folder / _POINTS).glob("part-*.parquet"):
+        number = file.stem.removeprefix("part-")
+        if number.isdigit() and file.is_file():
+            found[int(number)] = file
+    return dict(sorted(found.items()))
+
+
+def read_columns(folder: Path, names: Sequence[str] | None = None) -> dict[str, Array]:
+    """The columns of a sweep, or some of them, in the order of the points."""
+    import pyarrow as pa
+
+    pq = parquet()
+    files, own = parts(folder), read_head(folder)["hash"]
+    if not files:
+        raise InputError(f"'{folder}' has no points yet; run the sweep.")
+    try:
+        for file in files.values():
+            if hash_in(pq.read_metadata(file)) != own:
+                raise ValueError(f"{file.name} is of another study")
+        tables = [pq.ParquetFile(file).read(columns=_known(names, file)) for file in files.values()]
+        table = pa.concat_tables(tables, promote_options="permissive")
+    except (OSError, ValueError) as problem:
+        raise InputError(
+            f"'{folder}' has a damaged file: {str(problem).rstrip('.')}. Run the sweep again."
+        ) from None
+    return {name: _array(table[name]) for name in table.column_names}
+
+
+def _known(names: Sequence[str] | None, file: Path) -> list[str] | None:
+    if names is None:
+        return None
+    there = parquet().read_schema(file).names
+    return [name for name in names if name in there]
+
+
+def _array(column: Any) -> Array:
+    """A column as an array; numbers that are not there are NaN."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    array = np.empty(len(column), dtype=object)
+    array[:] = [tuple(x) if isinstance(x, list) else x for x in column.to_pylist()]
+    return array
+
+
+# Writing
+
+
+def table_of(columns: Columns, told: str) -> Any:
+    """The columns as an Arrow table; measures of failed points are null."""
+    import pyarrow as pa
+
+    failed = np.asarray(columns["failed"], dtype=bool)
+    names = list(columns)
+    measures = set(names[names.index("reason") + 1 :])
+    arrays = {}
+    for name, x in columns.items():
+        if name == "reason":
+            arrays[name] = pa.array(list(x), pa.string())
+        elif name in measures:
+            arrays[name] = pa.array(x, pa.float64(), mask=failed | np.isnan(x))
+        elif x.dtype == object:
+            arrays[name] = pa.array([list(y) if isinstance(y, tuple) else y for y in x])
+        else:
+            arrays[name] = pa.array(x)
+    return pa.table(arrays).replace_schema_metadata({"appell.study": told})
+
+
+def appear(path: Path, write: Any) -> None:
+    """Write a file that is there whole, or not at all."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(scratch)
+        with scratch.open("rb+") as file:
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+        full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+        why = "the disk is full" if full else str(problem.strerror or problem)
+        raise DiskError(
+            f"cannot write '{path}': {why}. What was written before is kept: make room, and run "
+            "the same command again to go on."
+        ) from None
+    except BaseException:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+        raise
+
+
+class DiskError(AppellError):
+    """Results could not be written."""
+
+
+def locked(folder: Path) -> Any:
+    """A file of the folder that one process at a time can hold."""
+    file = (folder / _LOCK).open("a+")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # a system without such locks
+        pass
+    except OSError:
+        file.close()
+        raise InputError(
+            f"'{folder}' is being written by another process; wait for it, or choose another "
+            "folder with --output."
+        ) from None
+    return file
+
+
+def changed(head: Mapping[str, Any], bundle: Bundle) -> str:
+    """What differs between the study of a folder and another, in words."""
+    before, now = head["study"], json.loads(bundle.text)
+    entries = [*_differing(before, now, "")]
+    if not entries:
+        entries = ["a file that it reads, or the order of its entries,"]
+    more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
+    return f"{', '.join(entries[:3])}{more} changed"
+
+
+def _differing(a: Any, b: Any, path: str) -> Iterator[str]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted({*a, *b}):
+            yield from _differing(a.get(key), b.get(key), f"{path}.{key}" if path else key)
+    elif a != b:
+        yield path

@@ -1,0 +1,444 @@
+"""The points of a study, computed: many at a time as runs of a rollout, or one by one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from appell.compile.gpu.driver import has_gpu
+from appell.control.rollouts.rollout import Rollout, rollout
+from appell.errors import AppellError, GpuError, InputError, shorten
+from appell.robots.dynamics import Array, Dynamics
+from appell.study.run_scenario import Result, run
+from appell.study.scenario import Scenario
+from appell.study.scenario_build import Built, build, imported, robot_of
+from appell.study.sweeps.design import Design
+from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
+from appell.study.sweeps.lanes import NoRolloutError, Prepared, bare, lane_of
+from appell.study.sweeps.measures import (
+    chosen,
+    cost_of,
+    of_result,
+    of_rollout,
+    place_of,
+    reductions,
+)
+from appell.study.sweeps.study_file import RESERVED, Study, keyword_of
+
+Columns = dict[str, Any]  # an array per column
+_REASON = 500  # characters
+_STEPS = 2**23  # of all runs of a block
+_BLOCK = 32  # points that run one by one
+_TRIES = 8  # points, until one can be built
+
+
+class Points:
+    """A study that can be computed: its design, and what each point gives."""
+
+    def __init__(self, study: Study, target: str = "auto", design: Any = None) -> None:
+        self.study, self.design = study, Design(study) if design is None else design
+        self.changes = changes_of(study.vary.items())
+        self.target = target
+        self._prepared: dict[tuple[Any, ...], Prepared] = {}
+        self._robots: dict[Any, Dynamics] = {}
+        if study.function is None:
+            self._check_scenario()
+
+    # What it is
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario whose fields vary."""
+        return self.study.base
+
+    @cached_property
+    def measures(self) -> Any:
+        """What is kept of each point."""
+        study = self.study
+        return () if study.function is not None else chosen(study.measures, self.scenario)
+
+    @cached_property
+    def cost(self) -> Callable[..., Any] | None:
+        """The user's function whose integral is the measure "cost", if that is kept."""
+        if not any(x.name == "cost" for x in self.measures):
+            return None
+        if self.study.cost is None:
+            raise InputError("measures: 'cost' is of a function; give it as cost = 'module:name'.")
+        found: Callable[..., Any] = imported(self.study.cost, self.scenario.source.folder)
+        return found
+
+    @cached_property
+    def alone(self) -> str | None:
+        """Why points run one by one; None if they are runs of rollouts."""
+        if self.study.function is not None:
+            return "a function is asked"
+        if self.study.method == "runs":
+            return "method = 'runs'"
+        why = self._why_alone()
+        if why is not None and self.study.method == "rollout":
+            raise InputError(f"method = 'rollout': these points are none: {why}.")
+        return why
+
+    def _why_alone(self) -> str | None:
+        try:
+            reductions(self.measures)
+        except ValueError as problem:
+            return f"'{problem}' is no measure of a rollout"
+        levels = {name: v.levels for name, v in self.study.vary.items()}
+        for c in self.apart:
+            if levels[c.name] is None or c.scales:
+                return f"'{c.path}' is no argument of a rollout, and has too many values"
+        try:
+            self._rollout_of(self._usual_apart())
+        except NoRolloutError as problem:
+            return str(problem)
+        return None
+
+    def _usual_apart(self) -> dict[str, Any]:
+        """Fields of a usual point that need a rollout of their own."""
+        return {c.path: plain(self._usual[0][c.name]) for c in self.apart}
+
+    @cached_property
+    def within(self) -> tuple[Change, ...]:
+        """The changes that differ from run to run of a rollout."""
+        built = self._usual[1]
+        numeric = {name for name, v in self.study.vary.items() if v.numeric}
+        return tuple(
+            c for c in self.changes if c.name in numeric and lane_of(c.path, built) is not None
+        )
+
+    @cached_property
+    def apart(self) -> tuple[Change, ...]:
+        """The changes that need a rollout of their own."""
+        return tuple(c for c in self.changes if c not in self.within)
+
+    @cached_property
+    def _usual(self) -> tuple[dict[str, Any], Built]:
+        """A point that can be built, and what it is built of: the middle of all variables, or else
+        one of the first."""
+        refused: AppellError | None = None
+        first = self.design.values(0, min(_TRIES, self.design.count))
+        points = [self.design.middle()]
+        points += [
+            {n: x[k] for n, x in first.items()} for k in range(len(next(iter(first.values()))))
+        ]
+        for values in points:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    return values, build(self.at(values))
+            except AppellError as problem:
+                refused = refused or problem
+        assert refused is not None
+        raise refused
+
+    def _check_scenario(self) -> None:
+        """Refuse at once what no point could be: fields, joints and measures that are not there."""
+        robot = self._usual[1].robot
+        _ = self.cost
+        for x in self.measures:
+            if x.part:
+                place_of(x, robot)
+            if x.function:
+                imported(x.function, self.scenario.source.folder)
+
+    # Blocks
+
+    @cached_property
+    def block(self) -> int:
+        """How many points are computed and written together."""
+        if self.study.block is not None:
+            return self.study.block
+        if self.alone is not None:
+            return _BLOCK
+        arguments = self._rollout_of(self._usual_apart()).arguments
+        steps = arguments["steps"]
+        if steps is None:
+            steps = arguments["trajectory"].duration / arguments["dt"]
+        each = max(1.0, steps * arguments.get("substeps", 1))
+        return int(2 ** np.clip(np.floor(np.log2(_STEPS / each)), 6, 16))
+
+    def compute(self, first: int, last: int, tick: Callable[[int], None] | None = None) -> Columns:
+        """The columns of points first to last - 1: their numbers, variables, whether they
+        failed and why, and measures. ``tick`` is told how many points are done, as they are."""
+        values = self.design.values(first, last)
+        found = self.compute_at(values, last - first, tick)
+        for name in found:
+            if name in values:
+                raise InputError(f"'{name}' is a variable and a measure; rename one of them.")
+        return {"point": np.arange(first, last), **values, **found}
+
+    def compute_at(
+        self, values: Columns, count: int, tick: Callable[[int], None] | None = None
+    ) -> Columns:
+        """Whether points with these values of the variables failed, why, and their measures."""
+        table = _Table(count)
+        if self.alone is None:
+            self._by_rollouts(values, table)
+        else:
+            for k in range(table.count):
+                point = {n: x[k] for n, x in values.items()}
+                table.put_one(k, partial(self.measured, point))
+                if tick is not None:
+                    tick(1)
+        if self.alone is None and tick is not None:
+            tick(table.count)
+        return table.columns(self.expected_columns)
+
+    def lost(self, first: int, last: int, why: str) -> Columns:
+        """The columns of points that could not be computed, for a reason."""
+        table = _Table(last - first)
+        for k in range(table.count):
+            table.fail(k, why)
+        values = self.design.values(first, last)
+        return {"point": np.arange(first, last), **values, **table.columns(self.expected_columns)}
+
+    @property
+    def expected_columns(self) -> tuple[str, ...]:
+        """The names of measures that are known before a point has run."""
+        return tuple(x.name for x in self.measures if x.measure is not None)
+
+    # One by one
+
+    def at(self, values: Mapping[str, Any]) -> Scenario:
+        """The scenario of a point."""
+        return self.scenario.changed(fields_at(self.scenario, self.changes, values))
+
+    def result(self, values: Mapping[str, Any]) -> Result:
+        """The run of a point by itself."""
+        scenario = self.at(values)
+        return run(scenario, robot=self._robot(scenario))
+
+    def _robot(self, scenario: Scenario) -> Dynamics:
+        """The robot of a scenario; points that differ in other things share it, and its kernels."""
+        key = scenario.robot.model_dump_json(), scenario.angles
+        if key not in self._robots:
+            self._robots[key] = robot_of(scenario)
+            while len(self._robots) > _KEPT:
+                del self._robots[next(iter(self._robots))]
+        return self._robots[key]
+
+    def measured(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """The measures of a point that runs by itself."""
+        study = self.study
+        if study.function is not None:
+            return _numbers(study, {name: plain(x) for name, x in values.items()})
+        result = self.result(values)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        if result.run.stopped is not None:
+            raise AppellError(result.run.stopped)
+        found = of_result(self.measures, result, study.tolerance)
+        return found | ({"cost": cost_of(result.run, self.cost)} if self.cost else {})
+
+    # Many at a time
+
+    def _by_rollouts(self, values: Columns, table: _Table) -> None:
+        """Points with the same values of the fields that lanes do not have are one rollout."""
+        keys = [tuple(plain(values[c.name][k]) for c in self.apart) for k in range(table.count)]
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for k, key in enumerate(keys):
+            if not table.failed(k):
+                groups.setdefault(tuple(map(_hashable, key)), []).append(k)
+        for members in groups.values():
+            places = np.array(members)
+            fields = {c.path: keys[members[0]][i] for i, c in enumerate(self.apart)}
+            self._group(fields, places, {n: x[places] for n, x in values.items()}, table)
+
+    def _group(self, fields: Any, places: Array, values: Columns, table: _Table) -> None:
+        """Points of one rollout; those that are refused are told apart by halves."""
+        try:
+            prepared = self._rollout_of(fields)
+        except AppellError as problem:
+            for k in places:
+                table.fail(k, _told(problem))
+            return
+        except NoRolloutError as problem:  # the usual point is one, and these are not
+            for i, k in enumerate(places):
+                point = {n: x[i] for n, x in values.items()}
+                if self.study.method == "rollout":
+                    table.fail(k, f"method = 'rollout': {problem}")
+                else:
+                    table.put_one(k, partial(self.measured, point))
+            return
+        doubtful = prepared.doubtful(self.within, values)
+        for k in np.flatnonzero(doubtful):
+            why = self._refused({n: x[k] for n, x in values.items()})
+            if why is None:
+                doubtful[k] = False
+            else:
+                table.fail(int(places[k]), why)
+        good = np.flatnonzero(~doubtful)
+        if len(good):
+            self._run(prepared, places[good], {n: x[good] for n, x in values.items()}, table)
+
+    def _refused(self, values: Mapping[str, Any]) -> str | None:
+        """Why a point is none."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                build(self.at(values))
+        except AppellError as problem:
+            return _told(problem)
+        return None
+
+    def _run(self, prepared: Prepared, places: Array, values: Columns, table: _Table) -> None:
+        try:
+            runs = self._rolled(prepared, values)
+        except AppellError as problem:
+            if len(places) == 1:
+                if isinstance(problem, GpuError):  # that of the machine, and none of the point
+                    raise
+                table.fail(int(places[0]), _told(problem))
+                return
+            half = len(places) // 2
+            for part in (slice(half), slice(half, None)):
+                some = {n: x[part] for n, x in values.items()}
+                self._run(prepared, places[part], some, table)
+            return
+        for found in runs:
+            lost = found.runs.failed
+            rows = of_rollout(self.measures, found.runs, prepared.built.robot)
+            at = places[found.places]
+            table.put(at[~lost], {name: x[~lost] for name, x in rows.items()})
+            for k in np.flatnonzero(lost):
+                table.fail(int(at[k]), _lost(found.runs, int(k)))
+
+    def _rolled(self, prepared: Prepared, values: Columns) -> list[_Part]:
+        """The runs; those that exceed a limit once more, with joints that stop at theirs."""
+        arguments = prepared.of(self.within, values)
+        stops = arguments.pop("stops", False)
+        restitution = arguments.pop("stop_restitution", 0.0)
+        count = len(next(iter(values.values())))
+        everyone = np.arange(count)
+        runs = self._rollout(prepared, arguments, count)
+        beyond = np.flatnonzero(np.isfinite(runs.first_violation)) if stops else everyone[:0]
+        if not len(beyond):
+            return [_Part(runs, everyone)]
+        some = prepared.of(self.within, {n: x[beyond] for n, x in values.items()})
+        some |= {"stops": True, "stop_restitution": restitution}
+        again = self._rollout(prepared, some, len(beyond))
+        kept = np.setdiff1d(everyone, beyond)
+        rest = _chosen_runs(runs, kept)
+        return [_Part(rest, kept), _Part(again, beyond)]
+
+    def _rollout(self, prepared: Prepared, arguments: dict[str, Any], count: int) -> Rollout:
+        cuda = self.target == "cuda" or (self.target == "auto" and has_gpu())
+        return rollout(
+            prepared.built.robot,
+            **arguments,
+            runs=count,
+            reduce=reductions(self.measures),
+            tolerance=self.study.tolerance,
+            cost=self.cost,
+            target="cuda" if cuda else "cpu",
+        )
+
+    def _rollout_of(self, fields: dict[str, Any]) -> Prepared:
+        """The scenario with these fields, as a rollout."""
+        key = tuple(_hashable(x) for x in fields.values())
+        if key not in self._prepared:
+            scenario = bare(self.scenario, [c.path for c in self.within])
+            if fields:
+                scenario = scenario.changed(fields)
+            self._prepared[key] = Prepared(scenario, self.within, self.study.rollout)
+            while len(self._prepared) > _KEPT:
+                del self._prepared[next(iter(self._prepared))]
+        return self._prepared[key]
+
+
+_KEPT = 64  # rollouts that are kept prepared, and robots
+
+
+class _Part:
+    """Some of the runs of a block, and which they are."""
+
+    def __init__(self, runs: Rollout, places: Any) -> None:
+        self.runs, self.places = runs, places
+
+
+def _chosen_runs(runs: Rollout, places: Any) -> Rollout:
+    watched = {name: x[places] for name, x in runs.reductions.items()}
+    return Rollout(runs.q[places], runs.v[places], watched, runs.t, {})
+
+
+class _Table:
+    """The measures of a block, as they come."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.reasons: list[str | None] = [None] * count
+        self.measures: dict[str, Array] = {}
+
+    def failed(self, k: int) -> bool:
+        """Whether a point has failed."""
+        return self.reasons[k] is not None
+
+    def fail(self, k: int, why: str) -> None:
+        """Point k has no measures, for a reason."""
+        self.reasons[k] = why
+
+    def put(self, places: Any, columns: Mapping[str, Array]) -> None:
+        """Measures of points."""
+        for name, x in columns.items():
+            to = self.measures.setdefault(name, np.full(self.count, np.nan))
+            to[places] = x
+
+    def put_one(self, k: int, measure: Any) -> None:
+        """The measures of point k, or why it has none."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = measure()
+        except (Exception, SystemExit) as problem:  # whatever a user's function raises
+            self.fail(k, _told(problem))
+        else:
+            self.put([k], {name: np.array([x]) for name, x in found.items()})
+
+    def columns(self, names: Sequence[str]) -> Columns:
+        """Failed or not, why, and the measures, those of these names first."""
+        for name in RESERVED:
+            if name in self.measures:
+                raise InputError(f"a measure has the name '{name}', as a column has; rename it.")
+        order = dict.fromkeys([*names, *self.measures])
+        empty = np.full(self.count, np.nan)
+        return {
+            "failed": np.array([why is not None for why in self.reasons]),
+            "reason": np.array(self.reasons, dtype=object),
+            **{name: self.measures.get(name, empty) for name in order},
+        }
+
+
+def _numbers(study: Study, values: dict[str, Any]) -> dict[str, float]:
+    """What the study's function gives at a point."""
+    assert study.function is not None
+    function = imported(study.function, study.source.folder)
+    keywords = {keyword_of(name): x for name, x in values.items()}
+    found = function(**keywords)
+    given = found if isinstance(found, Mapping) else {study.function.rpartition(":")[2]: found}
+    return {str(name): float(x) for name, x in given.items()}
+
+
+def _told(problem: BaseException) -> str:
+    kind = (
+        "" if isinstance(problem, AppellError | NoRolloutError) else f"{type(problem).__name__}: "
+    )
+    return shorten(f"{kind}{problem}" or type(problem).__name__, _REASON)
+
+
+def _lost(runs: Rollout, k: int) -> str:
+    """Why a run of a rollout failed."""
+    at = runs.reductions["failed_at"][k]
+    if np.isfinite(at):
+        return f"numbers are not finite from {at:.6g} s on"
+    return (
+        f"near a singular configuration of its loops at {runs.reductions['singular_at'][k]:.6g} s"
+    )
+
+
+def _hashable(x: Any) -> Any:
+    return tuple(x) if isinstance(x, list) else x

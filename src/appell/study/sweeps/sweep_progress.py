@@ -1,0 +1,148 @@
+"""What is shown while a sweep runs: a bar on a terminal, lines elsewhere and in its log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+_EVERY = 30.0  # s between lines
+
+
+class Progress:
+    """Shows nothing, but keeps the log; subclasses show more."""
+
+    log: Callable[[str], None] = staticmethod(lambda text: None)
+    rate: float | None = None  # points per second, when some have been computed
+
+    def note(self, text: str) -> None:
+        """Something that a user should know."""
+        self.log(text)
+        self.show(text)
+
+    def show(self, text: str) -> None:
+        """Print a line, if lines are printed."""
+
+    @contextmanager
+    def running(self, count: int, left: int, alone: str | None) -> Iterator[Seen]:
+        """While points are computed, of which so many are left."""
+        how = "as rollouts" if alone is None else f"one by one ({alone})"
+        self.log(f"points run {how}")
+        with self._rated(Seen(self, count, left)) as seen:
+            yield seen
+
+    @contextmanager
+    def _rated(self, seen: Seen) -> Iterator[Seen]:
+        yield seen
+        self.rate = seen.rate if seen.done > seen.before else None
+
+
+class Seen:
+    """What has been done so far."""
+
+    def __init__(self, progress: Progress, count: int, left: int) -> None:
+        self.progress, self.count = progress, count
+        self.done, self.failures = count - left, 0
+        self.before, self.begun = self.done, monotonic()
+        self.told = self.begun
+
+    def advance(self, points: int) -> None:
+        """So many more points are done."""
+        self.done += points
+        now = monotonic()
+        if now - self.told >= _EVERY:
+            self.told = now
+            self.progress.log(self.line())
+            self.progress.show(self.line())
+        self.update()
+
+    def failed(self, points: int) -> None:
+        """So many of them failed."""
+        self.failures += points
+        self.update()
+
+    def update(self) -> None:
+        """Bring what is shown up to date."""
+
+    @property
+    def rate(self) -> float:
+        """Points per second."""
+        return (self.done - self.before) / max(monotonic() - self.begun, 1e-9)
+
+    def line(self) -> str:
+        """Done, rate, time left and failures, in words."""
+        left = (self.count - self.done) / self.rate if self.rate > 0 else float("inf")
+        failed = f", {self.failures:,} failed" if self.failures else ""
+        return (
+            f"{self.done:,} of {self.count:,} points, {self.rate:,.3g}/s, {duration(left)} left"
+            f"{failed}"
+        )
+
+
+class Lines(Progress):
+    """Lines on the standard error output."""
+
+    def show(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+class Bar(Progress):
+    """A bar on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+
+    def show(self, text: str) -> None:
+        self._console.print(text, markup=False)
+
+    @contextmanager
+    def running(self, count: int, left: int, alone: str | None) -> Iterator[Seen]:
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (BarColumn(), TextColumn("{task.description}"))
+        with (
+            super().running(count, left, alone),
+            RichProgress(*columns, console=self._console, transient=True) as bar,
+        ):
+            task = bar.add_task("", total=count, completed=count - left)
+
+            class Shown(Seen):
+                def update(self) -> None:
+                    bar.update(task, completed=self.done, description=self.line())
+
+            seen = Shown(_Quiet(self), count, left)
+            seen.update()
+            with self._rated(seen):
+                yield seen
+
+
+class _Quiet(Progress):
+    """The log of another, without its lines: the bar has them."""
+
+    def __init__(self, of: Progress) -> None:
+        self._of = of
+
+    def note(self, text: str) -> None:
+        self._of.note(text)
+
+    @property
+    def log(self) -> Any:  # type: ignore[override]
+        return self._of.log
+
+
+def duration(seconds: float) -> str:
+    """A time in words: 12 s, 3 min, 2 h 5 min."""
+    if seconds == float("inf"):
+        return "unknown time"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+silent = Progress()

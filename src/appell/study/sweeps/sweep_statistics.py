@@ -1,0 +1,431 @@
+"""What came of a sweep, in numbers: for its report, for the terminal and for --json."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.model.units import units_of
+from appell.robots.dynamics import Array
+from appell.study.scenario_build import build
+from appell.study.sweeps.design import Design
+from appell.study.sweeps.measures import MEASURES
+from appell.study.sweeps.points import Points
+from appell.study.sweeps.sensitivity import SobolIndices
+from appell.study.sweeps.statistics import (
+    Groups,
+    Numbers,
+    Response,
+    between,
+    groups,
+    order_of,
+    rank_correlations,
+    response,
+    value_text,
+)
+
+if TYPE_CHECKING:
+    from appell.study.sweeps.sweep import Sweep
+
+WORST = 10  # points of each measure that are shown
+# Measures of which the least values are the worst, and in words what an infinite value means.
+GOOD = ("success", "expected")
+EARLIEST = ("first_violation", "first_impact")
+NEVER = {
+    "settling_time": "never settle",
+    "first_violation": "exceed no limit",
+    "first_impact": "strike nothing",
+}
+_DRAWN = 2**24  # samples of the bootstrap of Sobol indices, all resamples together
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(?!\w)")
+
+
+class Failure(NamedTuple):
+    """A reason why points failed; numbers in it may differ.
+
+    Attributes:
+        reason: Of the first of the points.
+        total: How many points failed for it.
+        points: The first of them.
+        texts: How many texts differ in their numbers.
+    """
+
+    reason: str
+    total: int
+    points: tuple[int, ...]
+    texts: int
+
+
+class Difference(NamedTuple):
+    """How far a measure of rollouts is from that of exact runs, at the points that were compared:
+    the largest difference, at which point, and the largest value there."""
+
+    largest: float
+    point: int
+    size: float
+
+
+class Statistics:
+    """What came of a sweep; each part is computed when it is asked for, once."""
+
+    def __init__(self, found: Sweep) -> None:
+        self.found = found
+        self._numbers: dict[str, Numbers] = {}
+        self._groups: dict[str, Groups] = {}
+        self._orders: dict[str, Array] = {}
+        self._worst: dict[str, Array] = {}
+
+    # How many
+
+    @cached_property
+    def asked(self) -> int:
+        """How many points the study has."""
+        return Design(self.found.study).count
+
+    @cached_property
+    def failed(self) -> int:
+        """How many points failed."""
+        return int(np.count_nonzero(self.found.failed))
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """Why points failed, the most frequent reason first."""
+        where = np.flatnonzero(self.found.failed)
+        points = self.found["point"][where].tolist()
+        kinds: dict[str, str] = {}  # by text
+        members: dict[str, list[int]] = {}
+        first: dict[str, str] = {}
+        for point, reason in zip(points, self.found["reason"][where].tolist(), strict=True):
+            text = str(reason)
+            kind = kinds.get(text)
+            if kind is None:
+                kind = kinds[text] = _NUMBER.sub("…", text)
+                first.setdefault(kind, text)
+            members.setdefault(kind, []).append(point)
+        texts: dict[str, int] = {}
+        for kind in kinds.values():
+            texts[kind] = texts.get(kind, 0) + 1
+        listed = [
+            Failure(first[kind], len(all_), tuple(all_[:3]), texts[kind])
+            for kind, all_ in members.items()
+        ]
+        return sorted(listed, key=lambda x: -x.total)
+
+    # Columns
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column has numbers, and not names or tuples."""
+        return self.found[name].dtype != object
+
+    def numbers(self, name: str) -> Numbers:
+        """The numbers of a column, sorted."""
+        if name not in self._numbers:
+            self._numbers[name] = Numbers(self.found[name])
+        return self._numbers[name]
+
+    def groups(self, variable: str) -> Groups:
+        """The points in groups by a variable."""
+        if variable not in self._groups:
+            order = self.found.study.vary[variable].levels or ()
+            self._groups[variable] = groups(self.found[variable], order)
+        return self._groups[variable]
+
+    def response(self, measure: str, variable: str) -> Response:
+        """A measure over the groups of a variable."""
+        if measure not in self._orders:
+            self._orders[measure] = order_of(self.found[measure])
+        return response(self.groups(variable), self.found[measure], self._orders[measure])
+
+    def varies(self, name: str) -> bool:
+        """Whether a column has different values."""
+        if self.is_number(name):
+            return not self.numbers(name).constant
+        return len(self.groups(name).centre) > 1
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """The names of measures."""
+        return self.found.measures
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The names of variables."""
+        return self.found.variables
+
+    def worst(self, measure: str) -> Array:
+        """The numbers of the worst points: the largest values, the earliest times of violations
+        and impacts, or the points without success."""
+        if measure not in self._worst:
+            good = self.succeeds(measure)
+            least = good or measure in EARLIEST
+            points = self.found.worst(measure, WORST, smallest=least)
+            values = self.found[measure][self.rows(points)]
+            kept = values == 0 if good else np.isfinite(values) if least else slice(None)
+            self._worst[measure] = points[kept]
+        return self._worst[measure]
+
+    def rows(self, points: Any) -> Array:
+        """Where points are in the columns, by their numbers."""
+        return np.searchsorted(self.found["point"], points)
+
+    # What matters
+
+    @cached_property
+    def correlations(self) -> Array:
+        """Spearman's rank correlations, (measures, variables); NaN of what is no number."""
+        found = np.full((len(self.measures), len(self.variables)), np.nan)
+        places = [k for k, name in enumerate(self.variables) if self.is_number(name)]
+        found[:, places] = rank_correlations(
+            [self.found[x] for x in self.measures],
+            [self.found[self.variables[k]] for k in places],
+        )
+        return found
+
+    @cached_property
+    def _sobol(self) -> tuple[dict[str, SobolIndices], dict[str, str]]:
+        indices: dict[str, SobolIndices] = {}
+        refused: dict[str, str] = {}
+        if self.found.study.sampling == "saltelli":
+            resamples = int(np.clip(_DRAWN // (self.found.study.points or 1), 199, 999))
+            for name in self.measures:
+                try:
+                    indices[name] = self.found.indices(name, resamples=resamples)
+                except InputError as problem:
+                    refused[name] = str(problem)
+        return indices, refused
+
+    @property
+    def sobol(self) -> dict[str, SobolIndices]:
+        """Sobol indices by measure; none unless ``sampling = "saltelli"``."""
+        return self._sobol[0]
+
+    @property
+    def without_indices(self) -> dict[str, str]:
+        """Measures that have no Sobol indices although the points are meant for them, and why."""
+        return self._sobol[1]
+
+    def influence(self, measure: str) -> Array:
+        """How much each variable matters to a measure, 0 to 1, to put the important ones first:
+        the total-order index, the size of the rank correlation, or of variables that are no
+        numbers the root of the share of the variance that lies between their values."""
+        if measure in self.sobol:
+            return np.clip(np.nan_to_num(self.sobol[measure].total), 0.0, None)
+        rho = np.abs(self.correlations[self.measures.index(measure)])
+        for k, name in enumerate(self.variables):
+            if not self.is_number(name):
+                rho[k] = np.sqrt(between(self.groups(name), self.found[measure]))
+        return np.nan_to_num(rho)
+
+    # How it was computed
+
+    @cached_property
+    def _first(self) -> Any:
+        """The first point's robot and all, if they can still be made: their files may be gone."""
+        if self.found.study.function is not None or not len(self.found):
+            return None
+        try:
+            return build(self.found.scenario(int(self.found["point"][0])))
+        except Exception:  # whatever a user's module raises
+            return None
+
+    @property
+    def robot(self) -> Any:
+        """The robot of the first point, or None."""
+        return None if self._first is None else self._first.robot
+
+    @property
+    def task(self) -> str:
+        """The kind of the first point's task; empty if that is not known."""
+        return "" if self._first is None else str(self._first.scenario.task.kind)
+
+    @cached_property
+    def how(self) -> str:
+        """How points were computed, in words; empty if that is not known."""
+        study = self.found.study
+        try:
+            alone = Points(study).alone
+        except Exception:  # as above
+            return ""
+        if alone is not None:
+            return f"points run one by one ({alone})"
+        how = study.rollout
+        return f"points are runs of rollouts ({how.integrator}, steps of at most {how.step:g} s)"
+
+    def unit(self, measure: str) -> str:
+        """The unit of a measure; empty if it has none or it is not known."""
+        kind, _, part = measure.partition(".")
+        if kind not in MEASURES or kind in (*GOOD, "impacts"):
+            return ""
+        unit, robot = MEASURES[kind].unit.replace("^2", "²"), self.robot
+        if robot is None:
+            return unit
+        joints = list(robot.joint_names)
+        units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
+        chosen = {units[part]} if part in units else set(units.values())
+        if len(chosen) != 1:
+            return unit
+        own = chosen.pop()
+        told = {"rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force}
+        return told.get(unit, unit)
+
+    @cached_property
+    def differences(self) -> dict[str, Difference]:
+        """How far rollouts are from exact runs, by measure."""
+        compared = self.found.compared
+        points = compared.get("point", [])
+        found = {}
+        for name in self.measures:
+            pairs = np.array(compared.get(name, []), dtype=float).reshape(-1, 2)
+            if len(pairs) and len(pairs) == len(points):
+                rolled, exact = pairs.T
+                away = np.zeros(len(pairs))
+                np.subtract(rolled, exact, out=away, where=rolled != exact)  # both may be infinite
+                away = np.abs(away)
+                k = int(np.argmax(np.nan_to_num(away, nan=np.inf)))
+                finite = np.abs(exact[np.isfinite(exact)])
+                found[name] = Difference(float(away[k]), int(points[k]), finite.max(initial=0.0))
+        return found
+
+    # In words
+
+    @cached_property
+    def good(self) -> bool:
+        """Whether all points are there, none failed, and all that are to succeed do."""
+        whole = not self.failed and len(self.found) >= self.asked
+        return whole and all(
+            self.numbers(x).spread.low == 1 for x in self.measures if self.succeeds(x)
+        )
+
+    def succeeds(self, measure: str) -> bool:
+        """Whether a measure is 1 for success and 0 for none."""
+        return measure in GOOD and self.numbers(measure).binary
+
+    @cached_property
+    def verdict(self) -> str:
+        """What came of it, in a sentence."""
+        count = len(self.found)
+        done = f"{count:,} points" if count != 1 else "1 point"
+        if count < self.asked:
+            done = f"{count:,} of {self.asked:,} points so far"
+        parts = [f"{done}, {f'{self.failed:,}' if self.failed else 'none'} failed"]
+        for name in self.measures:
+            if self.succeeds(name):
+                parts.append(f"{name} at {percent(self.numbers(name).spread.mean)}")
+        for name in self.measures:
+            if not self.succeeds(name) and self.numbers(name).spread.finite:
+                parts.append(self._extreme(name))
+                break
+        return "; ".join(parts)
+
+    def _extreme(self, name: str) -> str:
+        numbers, unit = self.numbers(name).spread, self.unit(name)
+        worst = self.found[name].astype(float)
+        least = name in EARLIEST
+        finite = np.where(np.isfinite(worst), worst, np.inf if least else -np.inf)
+        k = int(np.argmin(finite) if least else np.argmax(finite))
+        value = numbers.low if least else numbers.high
+        told = f"{name} {'at least' if least else 'at most'} {value:.3g}{unit and ' ' + unit}"
+        told += f" (point {int(self.found['point'][k]):,})"
+        return f"{told}, {self.never(name)}" if numbers.infinite else told
+
+    def never(self, measure: str) -> str:
+        """How many values are infinite, in words."""
+        numbers = self.numbers(measure)
+        of = numbers.infinite + len(numbers.finite)
+        return f"{numbers.infinite:,} of {of:,} {NEVER.get(measure, 'are infinite')}"
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as plain data, as ``--json`` prints it."""
+        found = self.found
+        told: dict[str, Any] = {
+            "verdict": self.verdict,
+            "ok": self.good,
+            "points": len(found),
+            "of": self.asked,
+            "failed": self.failed,
+            "reasons": {x.reason: x.total for x in self.failures},
+            "how": self.how,
+            "measures": {},
+            "worst": {},
+        }
+        for name in self.measures:
+            spread = self.numbers(name).spread
+            told["measures"][name] = {"unit": self.unit(name), **_plain(spread._asdict())}
+            told["worst"][name] = [self.point(int(k), name) for k in self.worst(name)]
+        if self.differences:
+            told["compared"] = {
+                name: _plain(x._asdict()) for name, x in self.differences.items()
+            } | {"points": list(found.compared["point"])}
+        if self.sobol:
+            told["sobol"] = {name: _indices(x) for name, x in self.sobol.items()}
+        elif found.study.sampling != "saltelli" and len(found) > 1:
+            told["rank_correlations"] = {
+                name: dict(zip(self.variables, _numbers(row), strict=True))
+                for name, row in zip(self.measures, self.correlations, strict=True)
+            }
+        return told
+
+    def point(self, point: int, measure: str) -> dict[str, Any]:
+        """A point: its number, the value of a measure, and the variables."""
+        (k,) = self.rows([point])
+        values = {name: self.found[name][k] for name in self.variables}
+        told = {n: x if isinstance(x, str) else _item(x) for n, x in values.items()}
+        return {"point": point, "value": _number(float(self.found[measure][k])), "variables": told}
+
+
+def percent(share: float) -> str:
+    """A share in percent, that is 100 % only if it is all."""
+    told = f"{100 * share:.1f} %"
+    if share < 1 and told == "100.0 %":
+        return "more than 99.9 %"
+    if share > 0 and told == "0.0 %":
+        return "less than 0.1 %"
+    return told.replace(".0 %", " %")
+
+
+def _item(x: Any) -> Any:
+    """A value of a variable as JSON has it."""
+    if isinstance(x, tuple | list):
+        return [_item(y) for y in x]
+    return x.item() if isinstance(x, np.generic) else x if x is None else _known(x)
+
+
+def _known(x: Any) -> Any:
+    return x if isinstance(x, bool | int | float | str) else value_text(x)
+
+
+def _number(x: float) -> float | str | None:
+    """A number as JSON has it: infinite ones as a word."""
+    return x if np.isfinite(x) else None if np.isnan(x) else "infinite"
+
+
+def _numbers(row: Sequence[float] | Array) -> list[float | str | None]:
+    return [_number(float(x)) for x in row]
+
+
+def _plain(entries: dict[str, Any]) -> dict[str, Any]:
+    return {name: _number(x) if isinstance(x, float) else x for name, x in entries.items()}
+
+
+def _indices(x: SobolIndices) -> dict[str, Any]:
+    return {
+        "confidence": x.confidence,
+        "samples": x.samples,
+        "variables": {
+            name: {
+                "first": _number(float(x.first[k])), "first_bounds": _numbers(x.first_bounds[k]),
+                "total": _number(float(x.total[k])), "total_bounds": _numbers(x.total_bounds[k]),
+            }
+            for k, name in enumerate(x.variables)
+        },
+    }  # fmt: skip
+
+
+def summary(found: Sweep) -> dict[str, Any]:
+    """What came of a sweep, as plain data."""
+    return found.statistics.summary()

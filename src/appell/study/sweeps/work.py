@@ -1,0 +1,50 @@
+"""A block of points, computed wherever it is asked for: in this process, or in a worker's."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from appell.errors import AppellError
+from appell.study.sweeps.bundle import Bundle, differing, opened, versions
+from appell.study.sweeps.points import Columns, Points
+
+_own = threading.local()  # robots and kernels of each thread of a worker
+_one_at_a_time = threading.Lock()  # importing a study's modules
+
+
+class VersionError(AppellError):
+    """A worker computes with other versions than the client."""
+
+
+def points_of(bundle: Bundle, target: str) -> Points:
+    """The points of a bundle, made once in each thread."""
+    key = bundle.hash, target
+    if getattr(_own, "key", None) != key:
+        with _one_at_a_time:
+            _own.points, _own.key = Points(opened(bundle), target), key
+    found: Points = _own.points
+    return found
+
+
+def compute_block(bundle: Bundle, first: int, last: int, target: str) -> Columns:
+    """Points first to last - 1, in a worker of Dask."""
+    other = differing(bundle.versions, versions())
+    if other:
+        raise VersionError(
+            f"a worker has {other}. Results would differ: install the same versions there."
+        )
+    share_cores()
+    return points_of(bundle, target).compute(first, last)
+
+
+def share_cores() -> None:
+    """A worker's tasks run beside each other, each in one thread."""
+    from appell import set_threads
+
+    set_threads(1)
+
+
+def environment(_: Any = None) -> dict[str, str]:
+    """The versions here, for a client that asks."""
+    return versions()

@@ -1,0 +1,191 @@
+"""Derivatives of measures with respect to parameters, by rollouts: one sweep back through each
+run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from appell.control.rollouts.backwards import SMOOTH
+from appell.control.rollouts.rollout import rollout
+from appell.errors import AppellError, InputError
+from appell.robots.dynamics import Array, Dynamics
+from appell.study.sweeps.fields import plain
+from appell.study.sweeps.lanes import Prepared, lane_of
+from appell.study.sweeps.measures import Chosen, parts_of, place_of, reductions
+from appell.study.tuning.trials import Trials
+
+_WITHOUT = {
+    "payload": "a load is no number that a rollout has derivatives by",
+    "delay": "a delay is a whole number of samples",
+    "encoder": "what is rounded has no derivatives",
+}
+
+
+class Row(NamedTuple):
+    """A measure of a sample."""
+
+    sample: int
+    measure: str
+
+
+class NoSlopeError(AppellError):
+    """Derivatives that are not finite."""
+
+
+class Slopes:
+    """Derivatives of measures of samples with respect to all parameters."""
+
+    def __init__(self, trials: Trials) -> None:
+        self.trials = trials
+        self.measures: dict[str, Chosen] = {x.name: x for x in trials.measures}
+        self._refuse()
+
+    def of(self, x: Array, rows: Sequence[Row]) -> Array:
+        """Derivatives of rows, (rows, parameters)."""
+        trials = self.trials
+        samples = trials.samples.values(0, trials.count)
+        at = np.array([row.sample for row in rows])
+        values = {name: y[at] for name, y in samples.items() if name not in trials.space.names}
+        values |= {name: np.full(len(rows), y) for name, y in trials.space.named(x).items()}
+        found = np.zeros((len(rows), len(trials.space.names)))
+        for fields, places in _groups(trials, values, len(rows)):
+            some = {name: y[places] for name, y in values.items()}
+            prepared = trials.rollout_of(fields)
+            found[places] = self._of_group(prepared, some, [rows[k] for k in places])
+        if not np.isfinite(found).all():
+            k = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+            raise NoSlopeError(
+                f"the derivatives of {rows[k].measure} of sample {rows[k].sample} are not finite"
+            )
+        return found
+
+    def _of_group(
+        self, prepared: Prepared, values: Mapping[str, Any], rows: Sequence[Row]
+    ) -> Array:
+        """Rows of one rollout; runs that come to a limit once more, with joints that stop."""
+        arguments = prepared.of(self.trials.within, values)
+        stops = arguments.pop("stops", False)
+        restitution = arguments.pop("stop_restitution", 0.0)
+        runs, found = self._backwards(prepared, arguments, rows)
+        beyond = np.flatnonzero(np.isfinite(runs.first_violation)).tolist() if stops else []
+        if beyond:
+            some = prepared.of(self.trials.within, {n: x[beyond] for n, x in values.items()})
+            some |= {"stops": True, "stop_restitution": restitution}
+            found[beyond] = self._backwards(prepared, some, [rows[k] for k in beyond])[1]
+        return found
+
+    def _backwards(
+        self, prepared: Prepared, arguments: dict[str, Any], rows: Sequence[Row]
+    ) -> tuple[Any, Array]:
+        robot, trials = prepared.built.robot, self.trials
+        own = [c for c in trials.within if c.name in trials.space.names]
+        asked = dict.fromkeys(prepared.lanes[c.path].argument for c in own)
+        common = arguments | {
+            "runs": len(rows),
+            "reduce": reductions([self.measures[row.measure] for row in rows]),
+            "tolerance": trials.study.tolerance,
+            "cost": trials.cost,
+        }
+        weights = self._weights(robot, common, rows)
+        runs = rollout(robot, **common, gradient=weights, by=list(asked))
+        found = np.zeros((len(rows), len(trials.space.names)))
+        for c in own:
+            lane = prepared.lanes[c.path]
+            column = slice(None) if lane.column is None else slice(lane.column, lane.column + 1)
+            slope = np.asarray(runs.gradient[lane.argument]).reshape(len(rows), -1)[:, column]
+            factor = prepared.base[lane.argument][:, column] if c.scales else lane.unit
+            found[:, trials.space.names.index(c.name)] += np.sum(slope * factor, axis=1)
+        still = self._still(runs, rows, robot)
+        found[still] = 0.0
+        return runs, found
+
+    def _weights(
+        self, robot: Dynamics, common: dict[str, Any], rows: Sequence[Row]
+    ) -> dict[str, Array]:
+        """Derivatives of each row's measure with respect to what the rollout watches: 1 for the
+        part that it is."""
+        sizes = {"energy": 2}
+        found: dict[str, Array] = {}
+        signed = None
+        for k, row in enumerate(rows):
+            x = self.measures[row.measure]
+            assert x.measure is not None
+            name = x.measure.reduction
+            assert name is not None
+            size = parts_of(x, robot) if x.measure.axis else sizes.get(name, 0)
+            shape = (len(rows), size) if size else (len(rows),)
+            of = found.setdefault(name, np.zeros(shape))
+            if name == "energy":
+                of[k, 0 if x.name == "energy_start" else 1] = 1.0
+            elif not size:
+                of[k] = 1.0
+            else:
+                place = place_of(x, robot)
+                of[k, place] = 1.0
+                if name == "final_error":  # its absolute value is the measure
+                    signed = rollout(robot, **common) if signed is None else signed
+                    of[k, place] = np.sign(signed.final_error[k, place])
+        return found
+
+    def _still(self, runs: Any, rows: Sequence[Row], robot: Dynamics) -> Array:
+        """Rows whose measure is a size that is exactly zero, its least: the derivative of a root
+        is infinite there, and zero is one of its subgradients."""
+        found = np.zeros(len(rows), dtype=bool)
+        for k, row in enumerate(rows):
+            x = self.measures[row.measure]
+            if x.measure is not None and x.measure.reduction == "rms_error":
+                found[k] = runs.rms_error[k, place_of(x, robot)] == 0
+        return found
+
+    # Refusals
+
+    def _refuse(self) -> None:
+        """Refuse what has no derivatives, with the reason."""
+        trials = self.trials
+        cure = "choose method = 'differential_evolution'"
+        place = trials.asked.source.place(("tune", "method"))
+        if trials.asked.function is not None:
+            raise InputError(
+                f"{place} = 'gradient': a function has no derivatives here; expected a scenario. "
+                f"Otherwise {cure}."
+            )
+        for name in trials.aims.columns:
+            x = self.measures.get(name)
+            reduction = x.measure.reduction if x is not None and x.measure is not None else None
+            if reduction not in SMOOTH:
+                raise InputError(
+                    f"{place} = 'gradient': '{name}' has no derivatives; expected a measure such "
+                    f"as effort, work, cost, worst_error, rms_error, final_error, peak_torque. "
+                    f"Otherwise {cure}."
+                )
+        if trials.alone is not None:
+            raise InputError(
+                f"{place} = 'gradient': derivatives are those of rollouts, and these points are "
+                f"none: {trials.alone}. Otherwise {cure}."
+            )
+        built = trials.rollout_of(trials.usual_apart()).built
+        for c in trials.changes:
+            if c.name not in trials.space.names:
+                continue
+            lane = lane_of(c.path, built)
+            why = "it is no argument of a rollout" if lane is None else _WITHOUT.get(lane.argument)
+            if trials.space.parameters[c.name].whole:
+                why = "whole numbers have none"
+            if why is not None:
+                raise InputError(
+                    f"{place} = 'gradient': there is no derivative with respect to '{c.path}': "
+                    f"{why}. Otherwise {cure}."
+                )
+
+
+def _groups(trials: Trials, values: Mapping[str, Any], count: int) -> list[tuple[Any, Array]]:
+    """Points that are one rollout: the fields that lanes do not have, and which points they are."""
+    groups: dict[Any, tuple[dict[str, Any], list[int]]] = {}
+    for k in range(count):
+        fields = {c.path: plain(values[c.name][k]) for c in trials.apart}
+        key = repr(sorted(fields.items()))
+        groups.setdefault(key, (fields, []))[1].append(k)
+    return [(fields, np.array(places)) for fields, places in groups.values()]

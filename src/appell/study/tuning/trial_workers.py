@@ -1,0 +1,148 @@
+"""Samples of candidates shared among processes of Dask on this machine.
+
+A task needs nothing but its arguments, so that one that is lost with its process is run again in
+another.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from appell.errors import AppellError, shorten
+from appell.robots.dynamics import Array
+from appell.study.sweeps.bundle import Bundle, opened
+from appell.study.sweeps.local_cluster import local_cluster
+from appell.study.sweeps.points import Columns
+from appell.study.sweeps.require import distributed
+from appell.study.sweeps.work import share_cores
+from appell.study.tuning.evaluator import Piece
+from appell.study.tuning.trials import Trials
+
+_own = threading.local()  # robots and kernels of each thread of a worker
+_PER_WORKER = 4  # tasks, so that none waits long for the last one
+_FETCH = 60.0  # s that a result may take
+_one_at_a_time = threading.Lock()  # importing a study's modules
+
+
+class TrialWorkers:
+    """So many processes of Dask, which compute the samples of candidates."""
+
+    def __init__(self, bundle: Bundle, workers: int, note: Callable[[str], None]) -> None:
+        self.bundle, self.note, self._submitted = bundle, note, 0
+        self._suspects: list[Piece] = []
+        self.tasks = _PER_WORKER * workers  # into which a batch is divided
+        self._open = ExitStack()
+        with self._open as stack:
+            stack.enter_context(_hushed())
+            cluster = stack.enter_context(local_cluster(workers))
+            client = distributed().Client(cluster, set_as_default=False)
+            self._client = stack.enter_context(client)
+            self._open = stack.pop_all()
+
+    def close(self) -> None:
+        """End the processes."""
+        self._open.close()
+
+    def computed(self, batch: Array, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Columns]]:
+        """The columns of pieces, as they come; one whose processes die has failed."""
+        package = distributed()
+        waiting = list(pieces)
+        while waiting:
+            futures = {}
+            for p in waiting:
+                self._submitted += 1
+                future = self._client.submit(
+                    compute_piece, self.bundle, batch[p.begin : p.end], p.first, p.last,
+                    key=f"appell-tune-{self._submitted}", pure=False,
+                )  # fmt: skip
+                futures[future] = p
+            waiting = []
+            for future in package.as_completed(list(futures), loop=self._client.loop):
+                columns = self._result(future, futures[future], waiting)
+                if columns is not None:
+                    yield futures[future], columns
+            while self._suspects and not waiting:
+                yield self._alone(batch, self._suspects.pop())
+
+    def _alone(self, batch: Array, p: Piece) -> tuple[Piece, Columns]:
+        """A sample whose processes died, perhaps by what else ran there, with nothing beside it."""
+        self._submitted += 1
+        future = self._client.submit(
+            compute_piece, self.bundle, batch[p.begin : p.end], p.first, p.last,
+            key=f"appell-tune-{self._submitted}", pure=False,
+        )  # fmt: skip
+        try:
+            columns: Columns = future.result()
+        except distributed().scheduler.KilledWorker:
+            why = "the workers that ran it died"
+            self.note(f"sample {p.first}: {why}")
+            columns = {"failed": np.array([True]), "reason": np.array([why], dtype=object)}
+        return p, columns
+
+    def _result(self, future: Any, piece: Piece, waiting: list[Piece]) -> Columns | None:
+        """The columns of a piece; None if it is to run again, in parts."""
+        if future.status == "finished":
+            try:
+                columns: Columns = future.result(timeout=_FETCH)
+            except Exception:  # the worker that has it died
+                waiting.append(piece)
+                return None
+            return columns
+        if future.status != "error":  # cancelled, or lost with the process that had it
+            if self._client.status != "running":
+                raise AppellError("the workers are lost; run the same command again to go on.")
+            waiting.append(piece)
+            return None
+        problem = future.exception()
+        deadly = type(problem).__name__ == "KilledWorker"
+        if not deadly and not isinstance(problem, MemoryError):
+            if isinstance(problem, AppellError):
+                raise problem
+            told = f"{type(problem).__name__}: {shorten(str(problem))}"
+            raise AppellError(f"a worker could not compute samples: {told}")
+        if piece.rows > 1:
+            waiting.extend(halves(piece))
+            return None
+        if deadly:
+            self._suspects.append(piece)
+            return None
+        why = "there was not enough memory for it"
+        self.note(f"sample {piece.first}: {why}")
+        return {"failed": np.array([True]), "reason": np.array([why], dtype=object)}
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """What goes wrong is told by us: Dask's own log lines are of no help to a user."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def halves(piece: Piece) -> tuple[Piece, Piece]:
+    """The same samples in two parts."""
+    if piece.end - piece.begin > 1:
+        middle = (piece.begin + piece.end) // 2
+        return piece._replace(end=middle), piece._replace(begin=middle)
+    middle = (piece.first + piece.last) // 2
+    return piece._replace(last=middle), piece._replace(first=middle)
+
+
+def compute_piece(bundle: Bundle, batch: Array, first: int, last: int) -> Columns:
+    """Samples first to last - 1 of candidates, in a worker of Dask."""
+    share_cores()
+    if getattr(_own, "text", None) != bundle.text:
+        with _one_at_a_time:
+            _own.trials, _own.text = Trials(opened(bundle)), bundle.text
+    trials: Trials = _own.trials
+    return trials.columns(batch, first, last)

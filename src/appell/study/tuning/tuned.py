@@ -1,0 +1,248 @@
+"""Tuned: what a tune found, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from appell.robots.dynamics import Array
+from appell.study.scenario import Scenario
+from appell.study.sweeps.study_file import Study
+from appell.study.tuning.aims import Aim, Aims, Evaluation
+
+
+class Held(NamedTuple):
+    """A constraint, and how it is kept. ``margin`` is how far within its bound the tuned value is;
+    negative beyond it."""
+
+    what: str
+    bound: float
+    least: bool  # whether the bound is one from below
+    unit: str
+    before: float
+    after: float
+    margin: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is kept."""
+        return self.margin >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What a tune found.
+
+    Attributes:
+        study: What was tuned.
+        parameters: The best parameters that were found, by name.
+        own: Those that the scenario has; None where it has several, or none.
+        units: Of the parameters, by name.
+        objective: The best value of the objective; NaN if nothing was found without failed samples.
+        objective_before: With the scenario's own parameters; NaN if a sample fails with them, or
+            if nobody knows them.
+        constraints: What is held to bounds, before and after.
+        ok: Whether the best keeps all constraints, with no failed sample.
+        converged: Whether the search came to its end by itself.
+        why: It ended, in words.
+        interrupted: Whether the keyboard ended it: the best so far.
+        history: Of every evaluation, in order: "iteration", "objective", "feasible", "failed", and
+            the parameters by name, an array each.
+        samples: Failures and measures of all samples "before" and "after".
+        failures: Why samples failed, and in how many evaluations that came first; reasons that
+            differ in numbers only are counted with the first.
+        compared: Measures of some samples as runs of a rollout, and beside them of exact runs, with
+            the best parameters: {"point": [...], measure: [[rollout, exact], ...]}.
+        scenario: The scenario with the best parameters; None of a function.
+        folder: Where all is kept, or None.
+    """
+
+    study: Study
+    parameters: dict[str, float]
+    own: dict[str, float | None]
+    units: dict[str, str]
+    objective: float
+    objective_before: float
+    constraints: tuple[Held, ...]
+    ok: bool
+    converged: bool
+    why: str
+    interrupted: bool
+    history: dict[str, Array]
+    samples: dict[str, dict[str, Any]]
+    failures: dict[str, int]
+    compared: dict[str, Any] = field(default_factory=dict)
+    scenario: Scenario | None = None
+    folder: Path | None = None
+    _aims: Aims | None = None
+    _failed: tuple[int, str | None] = (0, None)  # samples of the best, and why
+
+    @property
+    def aims(self) -> Aims:
+        """The objective and the constraints."""
+        assert self._aims is not None
+        return self._aims
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        from appell.study.tuning.trials import Samples
+
+        return Samples(self.study, {}).count
+
+    @property
+    def what(self) -> str:
+        """The objective, in words."""
+        return self.aims.objective.told(self.count)
+
+    @property
+    def best_so_far(self) -> Array:
+        """The best objective among feasible evaluations up to each one, in its unit; NaN before
+        the first."""
+        sign = self.aims.objective.sign
+        worth = np.where(self.history["feasible"], sign * self.history["objective"], np.inf)
+        best = np.minimum.accumulate(worth)
+        return np.where(np.isposinf(best), np.nan, sign * best)
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in one sentence."""
+        text = self._outcome()
+        return f"interrupted; so far, {text}" if self.interrupted else text
+
+    def _outcome(self) -> str:
+        lost, why = self._failed
+        if lost:
+            return (
+                f"nothing was found without failed samples: at best, {lost} of {self.count} failed "
+                f"({why})"
+            )
+        broken = [x for x in self.constraints if not x.kept]
+        if broken:
+            worst = max(broken, key=lambda x: -x.margin / (abs(x.bound) or 1.0))
+            return (
+                "nothing was found that keeps all constraints: at best, "
+                f"{worst.what} is {worst.after:.4g}, and not at "
+                f"{'least' if worst.least else 'most'} {worst.bound:g}"
+            )
+        kept = {0: "", 1: ", the constraint kept"}.get(
+            len(self.constraints), ", all constraints kept"
+        )
+        before, after = self.objective_before, self.objective
+        unit = f" {self.aims.objective.unit}" if self.aims.objective.unit else ""
+        if not isfinite(before):
+            return f"{self.what} is {after:.4g}{unit}{kept}"
+        if after == before:
+            return f"nothing better than {self.what} {before:.4g}{unit} was found{kept}"
+        if self.aims.objective.sign * (after - before) > 0:
+            return (
+                f"nothing between these bounds is better than the scenario itself: {self.what} is "
+                f"{after:.4g}{unit}, and {before:.4g} before{kept}"
+            )
+        verb = "fell" if after < before else "rose"
+        return f"{self.what} {verb} from {before:.4g} to {after:.4g}{unit}{kept}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What one should know of the result."""
+        found = []
+        if not self.converged and not self.interrupted:
+            found.append(f"not converged: {self.why}")
+        lost, many = int((self.history["failed"] > 0).sum()), len(self.history["failed"])
+        if lost:
+            found.append(f"{lost} of {many} evaluations had failed samples")
+        tune = self.study.tune
+        assert tune is not None
+        ends = [n for n, x in self.parameters.items() if x in tune.parameters[n].between]
+        if ends:
+            found.append(f"at an end of what is searched: {', '.join(ends)}; a wider one may help")
+        return (*found, *self._inexact())
+
+    def _inexact(self) -> Iterator[str]:
+        """Constraints that rollouts keep and exact runs of the same samples do not."""
+        for aim in self.aims.constraints if self.ok else ():
+            for k, (_, exact) in zip(
+                self.compared.get("point", ()), self.compared.get(aim.column, ()), strict=False
+            ):
+                if aim.over == "worst" and aim.margin(exact) < 0:
+                    yield (
+                        f"run exactly, {aim.column} of sample {k} is {exact:.4g}, and not "
+                        f"{aim.limit}: shorter steps (rollout.step), or a bound with a margin, help"
+                    )
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json holds."""
+        history = self.history
+        return {
+            "title": self.study.title,
+            "ok": self.ok,
+            "verdict": self.verdict,
+            "objective": {
+                "measure": self.aims.objective.column,
+                "over": self.aims.objective.over,
+                "unit": self.aims.objective.unit,
+                "before": _number(self.objective_before),
+                "after": _number(self.objective),
+            },
+            "parameters": {
+                name: {"before": self.own[name], "after": x, "unit": self.units[name]}
+                for name, x in self.parameters.items()
+            },
+            "constraints": [
+                {
+                    "what": x.what,
+                    "at_least" if x.least else "at_most": x.bound,
+                    "unit": x.unit,
+                    "before": _number(x.before),
+                    "after": _number(x.after),
+                    "margin": _number(x.margin),
+                    "kept": x.kept,
+                }
+                for x in self.constraints
+            ],
+            "samples": self.count,
+            "converged": self.converged,
+            "interrupted": self.interrupted,
+            "why": self.why,
+            "iterations": int(history["iteration"].max(initial=0)),
+            "evaluations": len(history["iteration"]),
+            "with_failed_samples": int((history["failed"] > 0).sum()),
+            "failures": self.failures,
+            "warnings": list(self.warnings),
+            "compared": self.compared,
+        }
+
+
+def _number(x: float) -> float | None:
+    return x if isfinite(x) else None
+
+
+def held_by(aims: Aims, before: Evaluation | None, after: Evaluation, count: int) -> list[Held]:
+    """The constraints of a study, before and after."""
+    found = []
+    for k, aim in enumerate(aims.constraints):
+        assert aim.bound is not None
+        value = after.constraints[k]
+        found.append(
+            Held(
+                aim.told(count),
+                aim.bound,
+                aim.sign < 0,
+                aim.unit,
+                np.nan if before is None else before.constraints[k],
+                value,
+                _margin(aim, value, after),
+            )
+        )
+    return found
+
+
+def _margin(aim: Aim, value: float, after: Evaluation) -> float:
+    """A constraint is not kept where samples failed, whatever the others give."""
+    margin = aim.margin(value)
+    return float("-inf") if after.failed or np.isnan(margin) else margin

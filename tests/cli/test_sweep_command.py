@@ -1,0 +1,199 @@
+"""``appell sweep`` as a user calls it."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli import app
+from appell.show.viewer.view import view_file
+from appell.study import read_study
+from appell.study.sweeps.dataset import parts
+
+SCENARIO = """
+robot = {model = "planar_chain", options = {n = 2}}
+start = {q = [0.2, -0.4]}
+task = {kind = "moves", moves = [{to = [0.7, 0.3], duration = 0.2}]}
+law = {name = "computed-torque", kp = 100.0, believes = {payload = {mass = 0.0}}}
+"""
+SEGMENT = """<link name="{1}"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+  <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="{1} joint" type="continuous"><parent link="{0}"/><child link="{1}"/>
+  <origin xyz="{2} 0 0"/><axis xyz="0 0 1"/></joint>"""
+SEGMENTS = SEGMENT.format("base", "upper", 0) + SEGMENT.format("upper", "lower", 1)
+URDF = f'<robot name="arm"><link name="base"/>{SEGMENTS}</robot>'
+STUDY = """
+scenario = "move.toml"
+points = 12
+[vary]
+"robot.payload.mass" = {uniform = [-0.2, 2.0]}
+"""
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``appell sweep ...`` beside a scenario and a study of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "move.toml").write_text(SCENARIO)
+    (tmp_path / "study.toml").write_text(STUDY)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, ["sweep", *map(str, arguments)])
+
+    return run
+
+
+def parsed(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_study_leaves_a_table_a_dataset_and_a_report(command, tmp_path):
+    result = command("study.toml")
+    assert result.exit_code == 0, result.output
+    assert "12 points, 2 failed" in result.stdout
+    assert "worst_error" in result.stdout
+    assert "worst point" in result.stdout
+    assert "Rollouts and exact runs of" in result.stdout
+    assert (tmp_path / "study-sweep" / "report.html").is_file()
+    assert len(parts(tmp_path / "study-sweep")) == 1
+    shown = command("show", "study-sweep")
+    assert "12 points, 2 failed" in shown.stdout
+    told = parsed(command("show", "study-sweep", "--json"))
+    assert told["points"] == 12
+    assert told["failed"] == 2
+
+
+def test_one_point_runs_alone_with_a_report(command, tmp_path):
+    command("study.toml")
+    told = parsed(command("study.toml", "--point", 3, "--json"))
+    assert told["point"] == 3
+    assert abs(told["measures"]["worst_error"] - told["exact"]["worst_error"]) < 1e-6
+    assert (tmp_path / "study-point-3" / "report.html").is_file()
+    assert (tmp_path / "study-point-3" / "run.npz").is_file()
+    again = CliRunner().invoke(app, ["run", "study-point-3/scenario.json", "--json"])
+    assert again.exit_code in (0, 1), again.output
+
+
+def test_the_commands_in_the_report_of_a_folder_replay_its_points(command, tmp_path):
+    (tmp_path / "arm.urdf").write_text(URDF)
+    text = SCENARIO.replace('{model = "planar_chain", options = {n = 2}}', '{model = "arm.urdf"}')
+    (tmp_path / "move.toml").write_text(text)
+    assert command("study.toml", "-q").exit_code == 0
+    page = (tmp_path / "study-sweep" / "report.html").read_text()
+    assert "points/s" in page
+    for name in ("study.toml", "move.toml", "arm.urdf"):  # the folder is all that is left
+        (tmp_path / name).unlink()
+    told = parsed(command("show", "study-sweep", "--json"))
+    page = html.unescape((tmp_path / "study-sweep" / "report.html").read_text())
+    replays = re.findall(r"<code>appell (sweep .*?--point (\d+))</code>", page)
+    worst = told["worst"]["worst_error"][0]
+    [replay, *_] = [words for words, point in replays if int(point) == worst["point"]]
+    result = parsed(CliRunner().invoke(app, [*shlex.split(replay), "--json"]))
+    assert result["measures"]["worst_error"] == pytest.approx(worst["value"], rel=1e-12)
+    scenario, *_ = re.findall(r"<code>appell view (.*?)</code>", page)
+    there = re.sub(r"point-\d+", f"point-{worst['point']}", shlex.split(scenario)[0])
+    assert there == f"study-sweep-point-{worst['point']}"
+    assert view_file(Path(there), None).robot.name == "arm"
+    # The folder is a study that goes on: nothing of it is left to do.
+    assert parsed(command("study-sweep", "--json"))["points"] == 12
+    assert "points/s" not in (tmp_path / "study-sweep" / "report.html").read_text()
+
+
+def test_a_folder_that_is_no_sweep_is_refused(command, tmp_path):
+    (tmp_path / "empty").mkdir()
+    result = command("empty", "--point", 0)
+    assert result.exit_code == 2
+    assert "no folder of a sweep" in result.output
+
+
+def test_a_failed_point_says_why_and_ends_with_one(command):
+    import numpy as np
+
+    from appell.study.sweeps.design import Design
+
+    masses = Design(read_study("study.toml")).values(0, 12)["robot.payload.mass"]
+    result = command("study.toml", "--point", int(np.argmin(masses)))
+    assert result.exit_code == 1
+    assert "robot.payload.mass" in result.output
+    result = command("study.toml", "--point", 12)
+    assert result.exit_code == 2
+    assert "points 0 to 11" in result.output
+
+
+def test_a_new_study_runs_as_it_stands(command, tmp_path):
+    result = command("new", "move.toml", "-o", "other.toml")
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "other.toml").read_text().replace("points = 256", "points = 8")
+    (tmp_path / "other.toml").write_text(text)
+    assert command("other.toml", "-q").exit_code == 0
+    assert '"vary"' in (tmp_path / "study.schema.json").read_text()
+    assert command("new", "move.toml", "-o", "other.toml").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (STUDY.replace("points", "pionts"), "study.toml:3: pionts: no such entry; did you mean"),
+        (STUDY.replace("mass", "mas"), "robot.payload.mas"),
+        (STUDY.replace("move.toml", "nothing.toml"), "nothing.toml"),
+        ("scenario = [", "not TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_study_is_told_with_its_place(command, tmp_path, text, told):
+    (tmp_path / "study.toml").write_text(text)
+    result = command("study.toml")
+    assert result.exit_code == 2
+    assert told in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("move.toml",), "move.toml is a scenario, not a study: appell run runs it, and appell"),
+        (("show", "study.toml"), "Give the folder that appell sweep wrote, such as study-sweep."),
+        (("hundred.toml",), "hundred.toml: points = 100: sampling = 'saltelli' takes a power of "
+         "two, such as 64 or 128."),
+    ],
+)  # fmt: skip
+def test_what_is_mistaken_for_something_else_is_refused_with_the_cure(
+    command, tmp_path, arguments, told
+):
+    text = STUDY.replace("points = 12", 'points = 100\nsampling = "saltelli"')
+    (tmp_path / "hundred.toml").write_text(text)
+    result = command(*arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+
+
+def test_tls_files_that_are_not_there_are_refused(command):
+    result = command("study.toml", "--scheduler", "tls://127.0.0.1:1", "--tls-ca", "no.pem")
+    assert result.exit_code == 2
+    assert "no.pem" in result.output
+
+
+def test_an_interrupted_sweep_says_how_to_go_on(command, tmp_path):
+    slow = STUDY.replace("12", "2000") + "[rollout]\ncompare = 0\n"
+    (tmp_path / "slow.toml").write_text('method = "runs"\nblock = 2\n' + slow)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "appell", "sweep", "slow.toml"], stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in the foreground
+    )  # fmt: skip
+    end = time.monotonic() + 120
+    while not parts(tmp_path / "slow-sweep") and time.monotonic() < end:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "slow-sweep; the same command goes on from there" in told

@@ -1,0 +1,178 @@
+"""Sweeps on workers of Dask: the same bits, whoever dies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from appell.errors import AppellError
+from appell.study import Study, open_sweep, sweep
+from appell.study.sweeps import dask_engine
+from appell.study.sweeps.sweep_progress import Progress
+from benchmarks.unkind import Cluster, same, survive
+
+ARM = {
+    "robot": {"model": "planar_chain", "options": {"n": 2}},
+    "start": {"q": [0.2, -0.4]},
+    "task": {"kind": "moves", "moves": [{"to": [0.7, 0.3], "duration": 0.2}]},
+    "law": {"name": "computed-torque", "believes": {"payload": {"mass": 0.0}}},
+}
+VARY = {"robot.payload.mass": {"uniform": (-0.1, 2.0)}}
+
+
+class Heard(Progress):
+    """Keeps what is told."""
+
+    def __init__(self):
+        self.lines = []
+
+    def show(self, text):
+        self.lines.append(text)
+
+
+def test_a_sweep_on_a_cluster_survives_whatever_dies(tmp_path):
+    """Workers, client and scheduler; python -m benchmarks.unkind has 20,000 points."""
+    survive(400, 4, tmp_path, say=lambda text: None)
+
+
+DEADLY = """
+import os, signal
+
+def f(x):
+    if x == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * x
+"""
+
+
+def test_a_point_that_kills_its_workers_is_found_and_the_others_run(tmp_path, monkeypatch):
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    monkeypatch.chdir(tmp_path)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setenv("DASK_TEMPORARY_DIRECTORY", str(scratch))
+    study = Study(function="deadly:f", vary={"x": {"whole": (0, 3)}}, sampling="grid", block=2)
+    heard = Heard()
+    found = sweep(study, workers=1, progress=heard)
+    assert found["point"][found.failed].tolist() == [2]
+    assert found.reasons() == {"the workers that ran it died": 1}
+    assert found["f"][~found.failed].tolist() == [0, 2, 6]
+    assert [x for x in heard.lines if x.startswith("point")] == [
+        "point 2: the workers that ran it died"
+    ]
+    assert not [*scratch.rglob("appell-study-*")]  # the study's files, which the dead had opened
+
+
+def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
+    study = Study(scenario=ARM, vary=VARY, points=8)
+    with pytest.raises(AppellError, match=r"no scheduler of Dask answers at tcp://127\.0\.0\.1:9"):
+        sweep(study, tmp_path / "x", scheduler="tcp://127.0.0.1:9", patience=1.0)
+    with pytest.raises(AppellError, match="scheduler"):
+        sweep(study, tmp_path / "x", scheduler="nonsense://x", patience=1.0)
+
+
+def test_workers_with_other_versions_are_refused(monkeypatch):
+    study = Study(scenario=ARM, vary=VARY, points=8)
+    cluster = Cluster(1)
+    try:
+        real = dask_engine.differing
+        monkeypatch.setattr(
+            dask_engine, "differing", lambda ours, theirs: real(ours, theirs | {"numpy": "1.0"})
+        )
+        with pytest.raises(AppellError, match=r"worker at tcp.* has numpy 1\.0 instead of"):
+            sweep(study, scheduler=cluster.address, patience=60)
+        # A worker that comes later compares by itself.
+        monkeypatch.setattr(dask_engine._Session, "run", _unchecked(dask_engine._Session.run))
+        monkeypatch.setattr(
+            "appell.study.sweeps.bundle.versions", lambda: {"appell": "0.0", "python": "2.7"}
+        )
+        with pytest.raises(AppellError, match=r"a worker has appell .* instead of 0\.0"):
+            sweep(study, scheduler=cluster.address, patience=60)
+    finally:
+        cluster.close()
+
+
+def _unchecked(run):
+    def go(self, waiting):
+        self.engine._check_versions = lambda client: None
+        return run(self, waiting)
+
+    return go
+
+
+LISTENING = """
+import json, os, socket, sys
+from appell.study import Study, sweep
+
+def addresses():
+    inodes = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getpgid(int(process)) != os.getpgid(0):
+                continue
+            for fd in os.listdir(f"/proc/{process}/fd"):
+                to = os.readlink(f"/proc/{process}/fd/{fd}")
+                if to.startswith("socket:["):
+                    inodes.add(to[8:-1])
+        except OSError:
+            pass
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in open(table).readlines()[1:]:
+            word = line.split()
+            if word[3] == "0A" and word[9] in inodes:
+                found.add(word[1].split(":")[0])
+    return sorted(found)
+
+def strangers(scheduler):
+    # What another user of this machine is told, who speaks plainly, or has no certificate.
+    import distributed, ssl
+    host, port = scheduler.removeprefix("tls://").split(":")
+    told = []
+    try:
+        distributed.Client(f"tcp://{host}:{port}", timeout=3, set_as_default=False)
+    except OSError:
+        told.append("refused")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with socket.create_connection((host, int(port)), 3) as plain:
+            with context.wrap_socket(plain) as link:
+                link.recv(1)
+    except ssl.SSLError:
+        told.append("refused")
+    return told
+
+if __name__ == "__main__":
+    from appell.study.sweeps import dask_engine
+    seen = []
+    run = dask_engine._Session.run
+    def watched(self, waiting):
+        seen.extend([addresses(), strangers(self.client.scheduler.address)])
+        return run(self, waiting)
+    dask_engine._Session.run = watched
+    sweep(Study(**json.loads(sys.argv[1])), sys.argv[2], workers=2)
+    print(json.dumps(seen))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux's tables")
+def test_workers_of_this_machine_give_the_same_bits_and_listen_to_it_alone(tmp_path):
+    (tmp_path / "listening.py").write_text(LISTENING)
+    study = Study(scenario=ARM, vary=VARY, points=100, block=16, rollout={"compare": 0})
+    done = subprocess.run(
+        [sys.executable, "listening.py", study.text(), "x"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    listening, told = json.loads(done.stdout.splitlines()[-1])
+    assert listening == ["0100007F"]  # 127.0.0.1
+    assert told == ["refused"] * 2
+    found = open_sweep(tmp_path / "x")
+    assert 0 < found.failed.sum() < 100
+    same(found.columns, sweep(study).columns)
