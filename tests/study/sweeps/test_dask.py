@@ -99,7 +99,7 @@ def test_workers_with_other_versions_are_refused(monkeypatch):
 
 def _unchecked(run):
     def go(self, waiting):
-        self.engine._check_versions = lambda client: None
+        self.engine._check_versions = lambda client, workers: None
         return run(self, waiting)
 
     return go

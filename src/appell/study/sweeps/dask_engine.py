@@ -103,11 +103,11 @@ class DaskEngine:
             else:
                 return client
 
-    def _check_versions(self, client: Any) -> None:
-        """Refuse workers that compute with something else. Those that come later, or are lost at
-        this moment, are compared by the tasks themselves."""
+    def _check_versions(self, client: Any, workers: list[str]) -> None:
+        """Refuse workers that compute with something else. One that is lost at this moment is
+        left to the tasks, which compare by themselves."""
         try:
-            told = client.run(environment, on_error="return")
+            told = client.run(environment, workers=workers, on_error="return")
         except (OSError, TimeoutError):
             raise _Lost from None
         for address, theirs in told.items():
@@ -170,11 +170,11 @@ class _Session:
         self.room, self.looked, self.submitted = 0, -1e9, 0
         self.alone: Stretch | None = None  # the point that runs with nothing beside it
         self.seen = monotonic()  # when there was a worker
+        self.compared: set[str] = set()  # workers whose versions are ours
 
     def run(self, waiting: deque[Stretch]) -> Iterator[tuple[Stretch, Columns]]:
         """Results as they come; stretches that have none yet are ``waiting`` again at the end."""
         try:
-            self.engine._check_versions(self.client)
             while waiting or self.running or self.suspects:
                 self._look()
                 if self.suspects and self.room and not waiting and not self.running:
@@ -218,9 +218,14 @@ class _Session:
         if self.client.status not in ("running", "newly-created"):
             raise _Lost
         try:
-            threads = sum(self.client.nthreads().values())
+            workers = self.client.nthreads()
         except Exception:  # whatever a broken connection raises
             raise _Lost from None
+        newcomers = [address for address in workers if address not in self.compared]
+        if newcomers:  # before they are given work
+            self.engine._check_versions(self.client, newcomers)
+            self.compared.update(newcomers)
+        threads = sum(workers.values())
         self.looked = monotonic()
         if threads:
             self.seen = self.looked
