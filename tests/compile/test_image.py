@@ -28,6 +28,29 @@ def test_llvm_loads_code_that_is_no_image(monkeypatch, expected):
     np.testing.assert_array_equal(robot.inverse_dynamics(*STATE[:, None])[0], expected)
 
 
+OLD_PROCESSOR = """
+import os, platform
+if platform.machine().lower() in ("x86_64", "amd64"):
+    os.environ["APPELL_SIMD"] = "sse2"  # no instruction that multiplies and adds
+import numpy as np
+import appell
+from appell.compile import kernel, native
+
+def load(entries, code):
+    assert entries is not None or os.name != "posix" or platform.machine() != "x86_64"
+    assert "fma" in (entries or ()) or native.fuses()
+    return native.load(entries, code)
+
+kernel.load = load
+print(*appell.load("puma560").inverse_dynamics(*np.linspace(-1, 1, 18).reshape(3, 6)))
+"""
+
+
+def test_code_that_calls_the_c_library_is_an_image_too(fresh, expected):
+    # Products and sums are rounded apart there.
+    np.testing.assert_allclose(fresh(OLD_PROCESSOR), expected, rtol=1e-12)
+
+
 def test_one_state_goes_through_numpy_where_objects_are_laid_out_otherwise(monkeypatch, expected):
     monkeypatch.setattr(kernel, "available", lambda: False)
     robot = appell.load("puma560")

@@ -95,7 +95,9 @@ def load(entries: dict[str, int] | None, code: bytes) -> tuple[dict[str, int], A
         return {name: start + entries[name] if name in entries else 0 for name in ENTRIES}, memory
     import llvmlite.binding as llvm
 
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+    # All sections of the object in one block: code reaches its constants by distances of four
+    # bytes, and in a large process LLVM's own choice of places ends it where these do not suffice.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(), use_lmm=True)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return {name: engine.get_function_address(name) for name in ENTRIES}, engine
