@@ -52,8 +52,8 @@ def results(folder):
 
 def test_results_describe_the_machine_but_do_not_name_it(results):
     assert set(results) == {
-        "date", "machine", "versions", "rounds", "cases", "limits", "first call",
-        "operations", "formulations", "figures", "rollouts",
+        "date", "machine", "versions", "rounds", "cases", "limits", "batches",
+        "first call", "operations", "formulations", "figures", "rollouts",
     }  # fmt: skip
     assert set(results["machine"]) == {"cpu", "cores", "system", "load"}
 
@@ -92,6 +92,16 @@ def test_figures_stand_beside_the_limits_of_the_machine(results, folder):
         f"| {rows[0]['bytes']} | {rows[0]['operations']} |"
         in (folder / "docs" / "speed.md").read_text()
     )
+
+
+def test_batches_are_timed_on_one_thread_and_on_all(results, folder):
+    rows = results["batches"]
+    assert {row["quantity"] for row in rows} == {
+        "inverse_dynamics", "forward_dynamics", "mass_matrix"
+    }  # fmt: skip
+    for row in rows:
+        assert row["one thread"]["median"] > 0 < row["all threads"]["median"]
+    assert "| inverse dynamics | 100 |" in (folder / "docs" / "speed.md").read_text()
 
 
 def test_operations_are_counted_through_sines_and_fused():

@@ -23,8 +23,8 @@ _spec.loader.exec_module(pages)
 
 
 @pytest.mark.parametrize("name", papers.PAPERS)
-def test_every_value_that_must_come_out_does_and_is_on_the_papers_page(name, tmp_path):
-    document = appell.papers.reproduce(name)
+def test_every_value_that_must_come_out_does_and_is_on_the_papers_page(name, tmp_path, reproduced):
+    document = reproduced(name)
     assert not document.failures
     assert pages.differences(name, document) == [], f"run: python docs/papers.py {name}"
     compared = [row for table in document.tables if table.compared for row in table.rows]
