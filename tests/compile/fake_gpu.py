@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile.gpu import driver
+from appell.compile.gpu.device_arrays import DeviceArray
 from tests.compile.ptx_interpreter import Memory, Run, parse
 
 
@@ -155,3 +156,13 @@ class FakeLibrary:
         ]
         self.launches.append(((gx, gy), threads, stream.value or 0))
         Run(text, self.memory, (gx, gy), threads).start(entry, values)
+
+
+def there(x: Any) -> DeviceArray:
+    """A copy of a NumPy array on the GPU."""
+    x = np.array(x, order="C")
+    device = driver.driver().device(0)
+    with device.current():
+        array = DeviceArray(x.shape, x.dtype.name, device)
+        device.upload(array.pointer, x.ctypes.data, x.nbytes, 0)
+    return array

@@ -291,21 +291,19 @@ def rollout(
     if gradient is not None and kept:
         raise InputError("rollout: gradient keeps no states; leave every out, or ask twice.")
     kind = float_kind(dtype)
+    on = {"stream": stream, "like": example} if cuda else {}
     if tangent is not None:
-        if gradient is not None or kept or cuda:
-            raise InputError(
-                "rollout: tangent goes with no gradient, no every and no target; ask for one."
-            )
+        if gradient is not None or kept:
+            raise InputError("rollout: tangent goes with no gradient and no every; ask for one.")
         along = Along(setup, tangent)
         kernel = _kernel(robot, law, program, [], kind, target, along=along)
         inputs = {**values.inputs, **along.inputs}
-        _, results = kernel(runs, inputs, values.table_of_all, along.series, count)
+        _, results = kernel(runs, inputs, values.table_of_all, along.series, count, **on)
         plain, slopes = along.parted(results)
         return replace(_result(setup, plain, {}, plan.t[:0]), tangent=slopes)
     given = (runs, values.inputs, values.table_of_all, values.series, count)
     if gradient is None:
         kernel = _kernel(robot, law, program, kept, kind, target)
-        on = {"stream": stream, "like": example} if cuda else {}
         paths, results = kernel(*given, gap, **on)
         return _result(setup, results, paths, plan.t[::gap] if kept else plan.t[:0])
     if cuda:
@@ -335,12 +333,12 @@ def _kernel(
     found = known.get(key)
     if found is None:
         what, made = f"compiling a rollout of {robot.name}", program.program(kept)
+        if along is not None:
+            made = tangent_program(made, by, of)
         if target == "cuda":
             from appell.compile.gpu.gpu_program import compiled_for_gpu
 
             found = compiled_for_gpu(made, dtype, what)
-        elif along is not None:
-            found = compiled(tangent_program(made, by, of), dtype, what)
         elif back is None:
             found = compiled(made, dtype, what)
         else:
