@@ -23,6 +23,7 @@ class FakeLibrary:
     def __init__(self, version: int = 13000, devices: int = 1, capability: int = 9) -> None:
         self.version, self.devices, self.capability = version, devices, capability
         self.memory = Memory()
+        self.free = 2**30  # bytes, as the library tells
         self.fail: dict[str, int] = {}
         self.calls: Counter[str] = Counter()
         self.launches: list[tuple[tuple[int, int], int, int]] = []  # grid, threads, stream
@@ -97,6 +98,9 @@ class FakeLibrary:
         self._arrays[start], self._device_of[start] = memory, self.contexts[-1] - 1000
         pointer._obj.value = start
         return 0
+
+    def _cuMemGetInfo(self, free: Any, whole: Any) -> None:
+        free._obj.value, whole._obj.value = self.free, 2**30
 
     def _cuMemFree(self, pointer: Any) -> None:
         del self.memory.blocks[pointer.value], self._arrays[pointer.value]

@@ -45,7 +45,7 @@ class Backwards:
             )
         self.of, self.given = list(given), given
         known = given_names(values.inputs, values.series, values.tables)
-        self.steps, self.tables = len(values.tables["t"]) - 1, set(values.tables)
+        self.steps = len(values.tables["t"]) - 1
         asked = [by] if isinstance(by, str) else list(known) if by is None else list(by)
         for name in asked:
             one_of("rollout: by", name, known)
@@ -66,7 +66,7 @@ class Backwards:
         """The derivatives by the names of the arguments, in their shapes."""
         found = {}
         for x, g in gradients.items():
-            used = g[:, : self.steps] if x in self.tables else g
+            used = g[:, : self.steps] if g.ndim == 3 and g.shape[1] > self.steps else g
             found[self.names[x]] = used.reshape(*used.shape[:-1], *self.shapes[x])
         return found
 
