@@ -83,8 +83,9 @@ class GpuGradient(ProgramCode):
         slot = WARP * self.dtype.itemsize
         segment, room = segments(steps, self._widths, self._values, slot, budget=0)
         per_block = max(room, 1) * THREADS // WARP
-        fitting = min(device.free_memory() // SHARE, MOST) // per_block
-        blocks = max(1, min(fitting, -(-runs // THREADS)))
+        fitting = max(1, min(device.free_memory() // SHARE, MOST) // per_block)
+        needed = max(1, -(-runs // THREADS))
+        blocks = -(-needed // -(-needed // fitting))  # so that all have as many runs
         memory = DeviceArray((blocks * per_block,), "uint8", device, stream, f"{WHAT}: gradient")
         head = [0, runs, steps, segment, table, memory.pointer, blocks * THREADS, room]
         host = np.array([*head, *addresses], np.uint64)
