@@ -173,7 +173,10 @@ CLAIMS: dict[str, dict[str, Check]] = {
             {"Pentium, 150 MHz": 0.225, "Pentium II, 350 MHz": 0.061},
         )
     },
-    "docs/gpu.md": {"ten seconds and more from about 50,000 steps on": _long_tapes},
+    "docs/gpu.md": {
+        "ten seconds and more from about 50,000 steps on": _long_tapes,
+        "16 GiB at most": constant("compile.gpu.gpu_gradient:MOST", 16 << 30),
+    },
     "docs/identification.md": {
         "exceeds 1e-9 of the first": constant("identify.base.structure:ROUNDING", 1e-9),
         "Rounding alone leaves about 1e-15": _rounding,

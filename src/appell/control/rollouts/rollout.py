@@ -69,9 +69,9 @@ class Rollout:
 
     @cached_property
     def failed(self) -> npt.NDArray[np.bool_]:
-        """Which runs came to a number that is not finite, or to a singular configuration of loops,
-        and mean nothing from then on. Of runs on a GPU an array there, of CuPy, PyTorch or JAX as
-        the others are; where the results are `DeviceArray`s, one of NumPy."""
+        """Which runs came to a number that is not finite, or to a singular configuration of loops:
+        their results are invalid. Of runs on a GPU an array there, of CuPy, PyTorch or JAX as the
+        others are; where the results are `DeviceArray`s, one of NumPy."""
         lost: npt.NDArray[np.bool_] = compared(self.reductions["failed_at"]) < np.inf
         if "singular_at" in self.reductions:
             lost = lost | (compared(self.reductions["singular_at"]) < np.inf)
@@ -137,7 +137,7 @@ def rollout(
     target: str = "cpu",
     stream: Any = None,
 ) -> Rollout:
-    """Many runs of a robot under a law, the whole loop over time in one kernel.
+    """Simulate many closed-loop runs in one kernel.
 
     Every ``dt`` seconds the law is asked, and what it asks for is held for that time. What differs
     from run to run has a first axis of that length; what has none is the same in all runs. Runs are
@@ -149,7 +149,7 @@ def rollout(
         trajectory: What the law follows, or a position to hold (n,).
         q0: Where runs start, (nq,) or (runs, nq), rad or m; where the trajectory does if not given.
         v0: With which velocities, (nv,) or (runs, nv), rad/s or m/s.
-        steps: Of ``dt``; as many as the trajectory lasts if not given.
+        steps: Number of steps of length ``dt`` (default: the trajectory's duration).
         dt: The period of the law, s.
         integrator: "rk4", "semi_implicit_euler" or "implicit_midpoint".
         substeps: Steps of the integrator in each ``dt``.
@@ -186,27 +186,31 @@ def rollout(
         gradient: A result, "cost", "q", "v" or a reduction, or derivatives of an objective with
             respect to some of them, {"q": (runs, nq)}: its derivatives are found by a sweep back,
             in its units per unit of each. Of a result with several numbers per run: of their sum.
+            On a GPU the call waits for the results.
         by: With respect to what: some of "q0", "v0", gains, groups of parameters, "payload.mass",
             "payload.com", "payload.inertia", "viscous", "coulomb", "external", "tau",
             "torque_limit"; all that were given if None.
         tangent: Directions in which some of these change, {"q0": (runs, nq)}, in their units: all
-            smooth results have derivatives along them, found on the way.
+            smooth results have derivatives along them, found on the way. Not with ``gradient`` or
+            ``every``.
         walls: As in `appell.simulate`, by impulses at the end of a step: a point is up to one
             step's way behind a wall, and gradients are those of these steps.
         points: What touches walls.
-        stops: Whether joints stop at their limits.
+        stops: Whether joints stop at their limits; by default they do not, as ``first_violation``
+            tells which runs reach a limit, and stops cost time in every step.
         restitution: Of walls, 0 to 1.
         stop_restitution: Of stops, 0 to 1.
         mu: Friction of walls, no unit.
-        payload: A load that the law does not know of: `appell.control.Payload`.
+        payload: A load that is not in the controller's model: `appell.control.Payload`.
         formulation: Of the robot's dynamics.
         dtype: "float64" or "float32".
         target: "cpu", or "cuda": an NVIDIA GPU, one thread per run. What differs from run to run
-            may then be arrays of CuPy, PyTorch or JAX that are there, and results are such arrays.
-            They are read where they are, without a check of their numbers, but for ``payload``,
-            ``delay``, ``ids``, what is one number, and ``tau`` of (steps, d): those are copied to
-            the host, which needs them before the runs begin.
-        stream: Of the GPU.
+            may then be arrays of CuPy, PyTorch or JAX that are there, and so may directions of
+            ``tangent`` and weights of ``gradient``; results are such arrays. They are read where
+            they are, without a check of their numbers, but for ``payload``, ``delay``, ``ids``,
+            what is one number, and ``tau`` of (steps, d): those are copied to the host, which needs
+            them before the runs begin.
+        stream: The CUDA stream to run on.
 
     Returns:
         A `Rollout`. A run that blows up is marked in ``failed``, as is one of a robot with loops
@@ -291,28 +295,24 @@ def rollout(
     if gradient is not None and kept:
         raise InputError("rollout: gradient keeps no states; leave every out, or ask twice.")
     kind = float_kind(dtype)
+    on = {"stream": stream, "like": example} if cuda else {}
     if tangent is not None:
-        if gradient is not None or kept or cuda:
-            raise InputError(
-                "rollout: tangent goes with no gradient, no every and no target; ask for one."
-            )
+        if gradient is not None or kept:
+            raise InputError("rollout: tangent goes with no gradient and no every; ask for one.")
         along = Along(setup, tangent)
         kernel = _kernel(robot, law, program, [], kind, target, along=along)
         inputs = {**values.inputs, **along.inputs}
-        _, results = kernel(runs, inputs, values.table_of_all, along.series, count)
+        _, results = kernel(runs, inputs, values.table_of_all, along.series, count, **on)
         plain, slopes = along.parted(results)
         return replace(_result(setup, plain, {}, plan.t[:0]), tangent=slopes)
     given = (runs, values.inputs, values.table_of_all, values.series, count)
     if gradient is None:
         kernel = _kernel(robot, law, program, kept, kind, target)
-        on = {"stream": stream, "like": example} if cuda else {}
         paths, results = kernel(*given, gap, **on)
         return _result(setup, results, paths, plan.t[::gap] if kept else plan.t[:0])
-    if cuda:
-        raise InputError("rollout: gradient: on a GPU there is none; leave target='cuda' out.")
     back = Backwards(setup, gradient, by)
     kernel = _kernel(robot, law, program, [], kind, target, back)
-    results, found = kernel(*given, back.seeds())
+    results, found = kernel(*given, back.seeds(), **on)
     ended = _result(setup, results, {}, plan.t[:0])
     return replace(ended, gradient=back.named(found))
 
@@ -335,16 +335,14 @@ def _kernel(
     found = known.get(key)
     if found is None:
         what, made = f"compiling a rollout of {robot.name}", program.program(kept)
+        if along is not None:
+            made = tangent_program(made, by, of)
+        plain: Any = compiled
+        backwards: Any = gradient_kernel
         if target == "cuda":
-            from appell.compile.gpu.gpu_program import compiled_for_gpu
-
-            found = compiled_for_gpu(made, dtype, what)
-        elif along is not None:
-            found = compiled(tangent_program(made, by, of), dtype, what)
-        elif back is None:
-            found = compiled(made, dtype, what)
-        else:
-            found = gradient_kernel(made, by, of, dtype, what)
+            from appell.compile.gpu.gpu_gradient import gradient_for_gpu as backwards
+            from appell.compile.gpu.gpu_program import compiled_for_gpu as plain
+        found = plain(made, dtype, what) if back is None else backwards(made, by, of, dtype, what)
         known[key] = found
     return found
 

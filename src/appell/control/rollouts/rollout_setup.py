@@ -209,7 +209,7 @@ class RolloutSetup:
         return [x for x in names if f"noise.{x}" in self.values.inputs]
 
     def each(self, name: str, given: Any, width: int, what: str) -> None:
-        """One number for all, one a joint, or one a joint and run."""
+        """One number for all, one per joint, or one per joint and run."""
         given = single(what, given)
         self.values.input(
             name, np.full(width, given) if np.ndim(given) == 0 else given, (width,), what
@@ -348,7 +348,7 @@ class RolloutSetup:
         return True
 
     def delayed(self, delay: Any) -> Any:
-        """In samples, one for all or one a run; what waits at first holds the robot still."""
+        """In samples, one for all or one per run; what waits at first holds the robot still."""
         late = np.asarray(on_host("rollout: delay", delay))
         if late.dtype.kind not in "iu" or late.ndim > 1 or (late < 0).any():
             raise InputError(f"rollout: delay = {delay!r}; expected whole numbers of samples.")
