@@ -311,6 +311,11 @@ CLAIMS: dict[str, dict[str, Check]] = {
     "docs/tutorials/own_law.md": {
         "wants 1382 N m": code("docs/tutorials/own_law.md", "# 1382 N m at joint1"),
     },
+    "docs/viewer.md": {
+        "at any speed from 0.0001 to 10,000 times that of the motion": constant(
+            "show.viewer.motion_viewer:_SLOWEST,_FASTEST", 1e-4, 1e4
+        ),
+    },
 }  # fmt: skip
 
 

@@ -123,10 +123,6 @@ def excite(
 
     arm = load_robot(robot)
     refuse_no_tree(f"excite {robot}", arm)
-    if animation:
-        from appell.show.viewer.server import require_viewer
-
-        require_viewer()
     if not duration * rate <= _SAMPLES:
         raise InputError(
             f"--duration {duration:g} --rate {rate:g}: {duration * rate:.3g} samples; expected at "

@@ -54,10 +54,7 @@ def run(
         typer.echo(study.json_schema(), nl=False)
         return
     asked = study.read_scenario(scenario) if scenario else None
-    if animation or (asked is not None and asked.outputs.animation):
-        from appell.show.viewer.server import require_viewer
-
-        require_viewer()
+    if animation:
         asked = (asked or study.puma_line()).changed({"outputs.animation": True})
     told = not quiet and not as_json
     result = study.run(asked, progress=sys.stdout.isatty() and told)
