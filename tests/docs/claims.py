@@ -322,7 +322,7 @@ CLAIMS: dict[str, dict[str, Check]] = {
 # Numbers in text: with a point, an exponent or thousands, shares, and whole ones with a unit.
 NUMBER = re.compile(
     r"(?<![\w.])\d[\d,]*\.\d+|\b\d+e-?\d+|\d ?%|\b\d{1,3}(?:,\d{3})+\b"
-    r"|\b\d+ (?:m?rad|mm?|[mnµu]?s|minutes|times|N m|k?Hz|MiB|kg)\b"
+    r"|\b\d+ (?:m?rad|mm?|[mnµu]?s|minutes|times|N m|k?Hz|[kKMG]i?B|kg)\b"
 )
 NAMES = re.compile(  # numbers that are names
     r"Python [\d.]+|CUDA [\d.]+|Apache-[\d.]+"
