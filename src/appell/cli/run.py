@@ -23,7 +23,7 @@ def run(
     scenario: Annotated[
         Path | None,
         typer.Argument(
-            help="A .toml or .json file (appell new writes one); without it, the PUMA's line.",
+            help="A .toml or .json file (appell new writes one); by default the PUMA's line.",
             autocompletion=files(*SETTINGS),
         ),
     ] = None,
