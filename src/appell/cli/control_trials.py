@@ -42,7 +42,7 @@ def soak(
 ) -> None:
     """Move the PUMA back and forth for minutes at 1 kHz, and say how late cycles were.
 
-    Takes --minutes, plus about 10 seconds.
+    Takes about 10 seconds more than --minutes.
     """
     from appell.cli.control_view import print_report, report_as_json, watching
     from appell.rig.loop.real_time_run import start
