@@ -29,7 +29,7 @@ COMMANDS = {
     "info": "info puma560",
     "check": "check two_link --states 3",
     "new": "new two_link --task fall -o fall.toml",
-    "run": "run fall.toml",
+    "run": "run fall.toml --animation",
     "sweep new": "sweep new fall.toml",
     "sweep run": "sweep run fall_study.toml",
     "tune": "tune gains.toml",

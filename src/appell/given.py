@@ -63,13 +63,15 @@ def ends(what: str, q0: Any, q1: Any) -> tuple[Array, Array]:
 
 
 def limits(what: str, x: Any, n: int) -> Array:
-    """What no joint may exceed: a positive number, or one a joint; infinity is none."""
+    """What no joint may exceed: a positive number, or one per joint; infinity is none."""
     try:
         limit = np.array(x, dtype=float)
     except (TypeError, ValueError):
         limit = np.array(np.nan)
     if limit.shape not in ((), (n,)):
-        raise InputError(f"{what} has shape {limit.shape}; expected a number, or {n}, one a joint.")
+        raise InputError(
+            f"{what} has shape {limit.shape}; expected a number, or {n}, one per joint."
+        )
     if not (limit > 0).all():
         raise InputError(f"{what} = {x!r}; expected numbers greater than zero.")
     return np.broadcast_to(limit, (n,)).copy()

@@ -26,9 +26,11 @@ page = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(page)
 
 COMMANDS = page.commands(get_command(app))
-# Examples that take long: tests/identify/test_identify_puma.py and tests/papers/test_reproduce.py
-# run these commands.
-LONG = {"identify demo", "reproduce"}
+# Examples that take long are run where their results are tested.
+LONG = {
+    "identify demo": "tests/identify/test_identify_puma.py",
+    "reproduce": "tests/papers/test_reproduce.py",
+}
 STUDY = """
 scenario = "ur5.toml"
 points = 4
@@ -142,6 +144,13 @@ def test_examples_run(path, command, prepared):
     for line in page.examples(COMMANDS[path]):
         result = command(*line.split()[1:], input=typed)
         assert result.exit_code == 0, (line, result.output)
+
+
+@pytest.mark.parametrize(("path", "file"), LONG.items())
+def test_examples_that_take_long_are_run_elsewhere(path, file):
+    source = (DOCS.parent / file).read_text()
+    for line in page.examples(COMMANDS[path]):
+        assert f'"{line.removeprefix("appell ")}"' in source
 
 
 def first_example(path):

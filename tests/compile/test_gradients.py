@@ -60,8 +60,8 @@ def far(x, y):
 
 
 def test_a_thousand_steps_of_the_puma_against_complex_steps():
-    """Within 1e-8 of the largest component, as promised; some 1e-15 is seen: the closed loop
-    forgets its roundings."""
+    """Within 1e-8 of the largest component, to which an optimiser's steps are the same; some 1e-15
+    is seen: the closed loop forgets its roundings."""
     steps = 1000
     given = problem(3, steps)
     outputs, gradients = solved(kernel(), 3, steps, given)

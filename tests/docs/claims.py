@@ -314,13 +314,18 @@ CLAIMS: dict[str, dict[str, Check]] = {
     "docs/tutorials/own_law.md": {
         "wants 1382 N m": code("docs/tutorials/own_law.md", "# 1382 N m at joint1"),
     },
+    "docs/viewer.md": {
+        "at any speed from 0.0001 to 10,000 times that of the motion": constant(
+            "show.viewer.motion_viewer:_SLOWEST,_FASTEST", 1e-4, 1e4
+        ),
+    },
 }  # fmt: skip
 
 
 # Numbers in text: with a point, an exponent or thousands, shares, and whole ones with a unit.
 NUMBER = re.compile(
     r"(?<![\w.])\d[\d,]*\.\d+|\b\d+e-?\d+|\d ?%|\b\d{1,3}(?:,\d{3})+\b"
-    r"|\b\d+ (?:m?rad|mm?|[mnµu]?s|minutes|times|N m|k?Hz|MiB|kg)\b"
+    r"|\b\d+ (?:m?rad|mm?|[mnµu]?s|minutes|times|N m|k?Hz|[kKMG]i?B|kg)\b"
 )
 NAMES = re.compile(  # numbers that are names
     r"Python [\d.]+|CUDA [\d.]+|Apache-[\d.]+"

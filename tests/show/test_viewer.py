@@ -30,7 +30,7 @@ from appell.show.viewer.played_motion import Strike, of_samples
 from appell.show.viewer.robot_viewer import RobotViewer, Viewer
 from appell.show.viewer.view import view_file
 from appell.simulation import load_run
-from tests.browser import headless
+from tests.viewer_pages import DRAWN, until, value
 
 URDF = """
 <robot name="two_links">
@@ -53,37 +53,6 @@ URDF = """
     <limit lower="0" upper="0.3" effort="100" velocity="1"/></joint>
 </robot>
 """
-SIZE = {"width": 560, "height": 320}
-PATIENCE = 180_000  # ms, of a machine that draws without a graphics card and has much else to do
-
-# A canvas as it is after the frame in which it is drawn.
-DRAWN = "c => new Promise((done) => requestAnimationFrame(() => done(c.toDataURL())))"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with headless() as one:
-        yield one
-
-
-@pytest.fixture
-def opened(browser):
-    """A page at an address; errors on its console are errors."""
-    pages, errors = [], []
-
-    def opens(url, **options):
-        page = browser.new_context(**{"viewport": SIZE, **options}).new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda problem: errors.append(str(problem)))
-        page.goto(url)
-        pages.append(page)
-        return page
-
-    yield opens
-    for page in pages:
-        page.context.close()
-    assert not errors
 
 
 @pytest.fixture(autouse=True)
@@ -98,20 +67,6 @@ def _plain_light(monkeypatch):
         server.scene.configure_default_lights(True, cast_shadow=False)
 
     monkeypatch.setattr(viser.ViserServer, "__init__", begun)
-
-
-def value(page, table, name):
-    """A number that a table shows, to its last digit."""
-    cell = page.locator(f'[data-table="{table}"] tr[data-name="{name}"] td[data-value]')
-    return float(cell.get_attribute("data-value"))
-
-
-def until(holds):
-    """Wait for something to become true."""
-    end = time.monotonic() + PATIENCE / 1000
-    while not holds():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def run_of_chain(until_=0.6):
@@ -192,6 +147,33 @@ def test_a_run_plays_to_its_end(opened):
         assert viewer.on_stage.marks.scales.all()
         page.get_by_role("button", name="|<", exact=True).click()
         until(lambda: viewer.t == 0 and not viewer.on_stage.marks.scales.any())
+
+
+def test_a_run_is_stepped_and_scrubbed(opened):
+    run = run_of_chain()
+    with run.view(browser=False) as viewer:
+        page, step = opened(viewer.url), run.t[-1] / 100
+
+        def press(button, there):
+            page.get_by_role("button", name=button, exact=True).click()
+            until(lambda: value(page, "now", "time") == viewer.t == pytest.approx(there))
+            tip = run.robot.poses(run(viewer.t)[0])[-1, :3, 3]
+            np.testing.assert_allclose(viewer.on_stage.stage.nodes[-1].position, tip, atol=1e-12)
+
+        press(">", step)
+        press(">", 2 * step)
+        press("<", step)
+        press(">|", run.t[-1])
+        press(">", run.t[-1])  # there is nothing after it
+        press("<", run.t[-1] - step)
+        press("|<", 0)
+        press("<", 0)
+        viewer.play()
+        track = page.get_by_role("slider").first.locator("..").bounding_box()
+        page.mouse.click(track["x"] + track["width"] / 2, track["y"] + track["height"] / 2)
+        until(lambda: not viewer.playing)  # who scrubs wants to look
+        until(lambda: value(page, "now", "time") == viewer.t)
+        assert 0.3 * run.t[-1] < viewer.t < 0.7 * run.t[-1]
 
 
 def test_a_long_arm_is_played_at_any_speed_beside_plots_of_all_joints_and_all_impacts(opened):

@@ -44,7 +44,7 @@ def info(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Tell what a robot is: joints with limits, masses, frames, loops, and what it answers."""
+    """Describe a robot: joints with limits, masses, frames, loops, and what it can compute."""
     arm = load_robot(robot, loops)
     facts = facts_of(arm)
     drawn = None if picture is None else _draw(arm, picture)

@@ -21,8 +21,8 @@ def new(
     task: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(TASKS[:-1])} or {TASKS[-1]}; without it, the first of these that the "
-            "robot can do.",
+            help=f"Kind of task: {', '.join(TASKS[:-1])} or {TASKS[-1]}; by default the first that "
+            "the robot can do.",
             autocompletion=names(TASKS),
         ),
     ] = None,

@@ -44,7 +44,9 @@ Force = Annotated[
 ]
 Animation = Annotated[
     bool,
-    typer.Option("--animation", help="Also animation.html, the moving robot, in the report."),
+    typer.Option(
+        "--animation", help="Show the moving robot in the report, and write animation.html."
+    ),
 ]
 
 

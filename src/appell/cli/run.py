@@ -23,7 +23,7 @@ def run(
     scenario: Annotated[
         Path | None,
         typer.Argument(
-            help="A .toml or .json file (appell new writes one); without it, the PUMA's line.",
+            help="A .toml or .json file (appell new writes one); by default the PUMA's line.",
             autocompletion=files(*SETTINGS),
         ),
     ] = None,
@@ -54,10 +54,7 @@ def run(
         typer.echo(study.json_schema(), nl=False)
         return
     asked = study.read_scenario(scenario) if scenario else None
-    if animation or (asked is not None and asked.outputs.animation):
-        from appell.show.viewer.server import require_viewer
-
-        require_viewer()
+    if animation:
         asked = (asked or study.puma_line()).changed({"outputs.animation": True})
     told = not quiet and not as_json
     result = study.run(asked, progress=sys.stdout.isatty() and told)

@@ -40,10 +40,10 @@ def view(
         typer.Option(help="Write one .html file, which needs no server and no network, and end."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to serve; 0.0.0.0 lets other machines see it.")
+        str, typer.Option(help="Address of the server; 0.0.0.0 lets other machines see the page.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to serve; 0 is any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port of the server; 0 is any free one.")
     ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")

@@ -56,7 +56,7 @@ def film_page(shown: Any, q: Any = None) -> str:
         title, motion = shown.name, _swinging(shown, Postures(shown, q).q)
         frames, seconds, ended = len(motion.t), max(2.0, float(motion.t[-1])), ""
         beside = f'<pre style="white-space: pre; overflow-x: auto">{escape(str(shown))}</pre>'
-    drawn = film(motion, _view(motion), seconds=seconds, frames=frames, size=_SIZE, title=title)
+    drawn = film(motion, view_of(motion), seconds=seconds, frames=frames, size=_SIZE, title=title)
     source = b64encode(drawn.encode()).decode()
     notes = [f'<p class="note">{escape(x)}</p>' for x in (ended, NOTE) if x]
     picture = f'<img alt="{escape(title)}" src="data:image/svg+xml;base64,{source}" width="100%">'
@@ -67,7 +67,7 @@ def picture_svg(robot: Dynamics, q: Any = None) -> str:
     """The text of an SVG file with a still picture of a robot at coordinates q, to scale."""
     at = Postures(robot, q).q
     still = sampled(robot, np.array([0.0, 1.0]), np.stack([at, at]))
-    return film(still, _view(still), frames=2, size=_SIZE, title=robot.name)
+    return film(still, view_of(still), frames=2, size=_SIZE, title=robot.name)
 
 
 def _swinging(robot: Dynamics, q: Any) -> PlayedMotion:
@@ -104,7 +104,7 @@ def sampled(robot: Dynamics, t: Any, q: Any) -> PlayedMotion:
     return replace(of_samples(robot, t, q, still), state=nearest)
 
 
-def _view(motion: PlayedMotion) -> View:
+def view_of(motion: PlayedMotion) -> View:
     """Where the eye is: before the plane of a robot that moves in one, else above its side."""
     links = motion.robot.poses(np.array(motion.views))[..., :3, 3].reshape(-1, 3)
     x, y, z = np.ptp(links, axis=0) > 1e-6

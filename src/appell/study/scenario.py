@@ -270,7 +270,7 @@ class Outputs(Section):
     npz: Flag = Field(default=True, description="run.npz, for appell.simulation.load_run")
     report: Flag = Field(default=True, description="report.html")
     animation: Flag = Field(
-        default=False, description="animation.html, shown in the report; needs appell[view]"
+        default=False, description="animation.html, the moving robot, shown in the report"
     )
     period: Positive | None = Field(default=None, description="s between lines of motion.csv")
 

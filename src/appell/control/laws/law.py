@@ -42,7 +42,7 @@ class Law:
     actuators (of least norm, where there are more of them). A law without a state of its own passes
     on what it is given. Arguments may be batches; their leading axes broadcast as in NumPy.
 
-    A law of one's own subclasses this one and has a static method ``equation``: see the page on
+    A law of your own subclasses this one and has a static method ``equation``: see the page on
     control.
 
     Args:

@@ -102,7 +102,7 @@ def _sampled(step: float) -> list[str]:
     if step <= _SELDOM:
         return []
     return [
-        f"only {1 / step:.3g} samples a second: is t in s? Else name the column 't [ms]', or say "
+        f"only {1 / step:.3g} samples per second: is t in s? Else name the column 't [ms]', or say "
         "units={'t': 'ms'} (--unit t=ms)"
     ]
 
@@ -179,7 +179,7 @@ def _filtered(
         f = number("observe: cutoff", cutoff)
     if f >= rate / 2:
         raise InputError(
-            f"observe: cutoff = {f:g} Hz; with {rate:.4g} samples a second expected less than "
+            f"observe: cutoff = {f:g} Hz; with {rate:.4g} samples per second expected less than "
             f"{rate / 2:.4g}."
         )
     q, tau = (low_pass(found[name], f, rate) for name in ("q", "tau"))

@@ -24,7 +24,7 @@ from appell.show.viewer.server import start_server, stop_server
 from appell.show.viewer.stage import Stage
 
 _FRAMES = 30.0  # a second
-_MOST = 1800  # frames: of longer motions, fewer a second are taken
+_MOST = 1800  # frames: of longer motions, fewer per second are taken
 
 
 def write_page(path: str | os.PathLike[str], shown: Any, q: Any = None) -> Path:
