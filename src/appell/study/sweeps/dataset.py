@@ -137,6 +137,13 @@ class Dataset:
             return 0
         return int(found.num_rows) if hash_in(found) == self.hash else 0
 
+    def failed(self, missing: Sequence[int]) -> int:
+        """How many points failed in the blocks that are there, all but the ``missing`` ones."""
+        skipped = set(missing)
+        files = [file for k, file in self.parts().items() if k not in skipped]
+        pq = parquet()
+        return sum(int(np.sum(pq.ParquetFile(f).read(["failed"])["failed"])) for f in files)
+
     def write(self, block: int, columns: Columns) -> None:
         """Keep a block; the file is there whole when this returns, or not at all."""
         table = table_of(columns, self.hash)

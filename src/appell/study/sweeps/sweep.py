@@ -296,7 +296,8 @@ def _in_folder(
         compared = data.compared(lambda: compare(points, progress.note))
         left = sum(min(data.block, count - k * data.block) for k in missing)
         data.log(f"{left} of {count} points to compute")
-        with progress.running(count, left, points.alone) as seen:
+        failed = data.failed(missing)
+        with progress.running(count, left, points.alone, failed) as seen:
             for block, columns in _computed(points, bundle, engine, missing, data.block, seen):
                 data.write(block, columns)
         data.level()
