@@ -34,7 +34,7 @@ class _RunsByDefault(TyperGroup):
 sweep = typer.Typer(
     cls=_RunsByDefault,
     no_args_is_help=True,
-    help="Run a scenario at many points, and see what came of it: appell sweep STUDY.toml",
+    help="Run a scenario at many points and summarise the results: appell sweep STUDY.toml",
 )
 app.add_typer(sweep, name="sweep")
 
@@ -61,15 +61,21 @@ def run_sweep(
         Path | None,
         typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
     ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of points, in place of the study's own."),
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+        int | None, typer.Option(min=1, help="Number of Dask worker processes on this machine.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="A scheduler of Dask, such as tcp://10.0.0.1:8786.")
     ] = None,
-    tls_ca: Annotated[Path | None, typer.Option(help="Of the scheduler, with tls://.")] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
+    tls_ca: Annotated[
+        Path | None, typer.Option(help="CA certificate file of a tls:// scheduler.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Client certificate file.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Client private key file.")] = None,
     target: Annotated[
         str, typer.Option(help="Of rollouts: auto (a GPU where there is one), cpu or cuda.")
     ] = "auto",
@@ -94,9 +100,12 @@ def run_sweep(
     from appell.show.sweep_report import summary, write_sweep
     from appell.study.sweeps.dataset import study_in
     from appell.study.sweeps.require import has_parquet
+    from appell.study.sweeps.study_file import with_points
 
     within = study.is_dir()
     asked = study_in(study) if within else studies.read_study(study)
+    if points is not None:
+        asked = with_points(asked, points)
     if point is not None:
         _one_point(asked, study, point, output, quiet, as_json)
         return

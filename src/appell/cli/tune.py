@@ -31,7 +31,7 @@ def tune(
         typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+        int | None, typer.Option(min=1, help="Number of Dask worker processes on this machine.")
     ] = None,
     quiet: Quiet = False,
     verbose: Annotated[
