@@ -92,9 +92,9 @@ def run_sweep(
     """Run a study: a scenario at many points, in this process or on workers of Dask.
 
     Takes about a second for some thousand rollouts, and up to a second per point that is run by
-    itself. Results are a Parquet dataset in FOLDER/points. A sweep that was interrupted goes on
-    when the same command is given again. Status 0 if all points are there, also failed ones; 130
-    if it was interrupted.
+    itself. Results are a Parquet dataset in FOLDER/points (.npz files without pyarrow). A sweep
+    that was interrupted goes on when the same command is given again. Status 0 if all points are
+    there, also failed ones; 130 if it was interrupted.
     """
     from appell import study as studies
     from appell.show.sweep_report import summary, write_sweep
@@ -112,29 +112,23 @@ def run_sweep(
     folder = output or (study if within else Path(f"{study.stem}-sweep"))
     told = not quiet and not as_json
     progress = _progress(told)
-    kept = has_parquet()
-    if not kept:
+    if not has_parquet():
         note(
-            "without pyarrow, results are written as points.csv, and only when all points are "
-            "done; pip install 'appell[cluster]' keeps them block by block."
+            "without pyarrow, results are .npz files of NumPy; pip install 'appell[cluster]' "
+            "writes Parquet files."
         )
     try:
         found = studies.sweep(
-            asked, folder if kept else None, workers=workers, scheduler=scheduler, target=target,
+            asked, folder, workers=workers, scheduler=scheduler, target=target,
             patience=patience, security=_security(tls_ca, tls_cert, tls_key),
             progress=progress,
         )  # fmt: skip
     except KeyboardInterrupt:
-        if not kept:
-            raise
         typer.echo(
             f"Interrupted: what was done is in {folder}; the same command goes on from there.",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
-    if not kept:
-        folder.mkdir(parents=True, exist_ok=True)
-        found.to_csv(folder / "points.csv")
     report = write_sweep(found, folder, progress.rate)
     if as_json:
         print_json(summary(found) | {"folder": str(folder), "report": str(report)})
