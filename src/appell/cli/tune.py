@@ -41,7 +41,9 @@ def tune(
 ) -> None:
     """Find parameters of a scenario, such as gains, that make a measure as small as can be.
 
-    The best scenario is FOLDER/scenario.json, for appell run. A tune that was interrupted goes on
+    Takes as long as its evaluations, which progress counts: one per iteration along gradients, and
+    population times parameters per generation of evolution, each of all samples. The best
+    scenario is FOLDER/scenario.json, for appell run. A tune that was interrupted goes on
     when the same command is given again. Status 0 if something was found that keeps all
     constraints, 1 if not, 130 if it was interrupted.
     """
