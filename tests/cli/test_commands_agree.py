@@ -268,8 +268,11 @@ def test_help_of_law_lists_all_laws(path):
 
 @pytest.mark.parametrize(
     "path",
-    ["reproduce", "identify demo", "identify excite", "control soak", "control campaign"],
-)
+    [
+        "reproduce", "identify demo", "identify excite", "control soak", "control campaign",
+        "sweep run", "tune",
+    ],
+)  # fmt: skip
 def test_help_tells_how_long_a_long_command_takes(path):
     assert re.search(r"Takes (about|as long)", COMMANDS[path].help)
 

@@ -34,7 +34,7 @@ class _RunsByDefault(TyperGroup):
 sweep = typer.Typer(
     cls=_RunsByDefault,
     no_args_is_help=True,
-    help="Run a scenario at many points, and see what came of it: appell sweep STUDY.toml",
+    help="Run a scenario at many points and summarise the results: appell sweep STUDY.toml",
 )
 app.add_typer(sweep, name="sweep")
 
@@ -61,15 +61,21 @@ def run_sweep(
         Path | None,
         typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
     ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of points, in place of the study's own."),
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+        int | None, typer.Option(min=1, help="Number of Dask worker processes on this machine.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="A scheduler of Dask, such as tcp://10.0.0.1:8786.")
     ] = None,
-    tls_ca: Annotated[Path | None, typer.Option(help="Of the scheduler, with tls://.")] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
+    tls_ca: Annotated[
+        Path | None, typer.Option(help="CA certificate file of a tls:// scheduler.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Client certificate file.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Client private key file.")] = None,
     target: Annotated[
         str, typer.Option(help="Of rollouts: auto (a GPU where there is one), cpu or cuda.")
     ] = "auto",
@@ -86,46 +92,43 @@ def run_sweep(
     """Run a study: a scenario at many points, in this process or on workers of Dask.
 
     Takes about a second for some thousand rollouts, and up to a second per point that is run by
-    itself. Results are a Parquet dataset in FOLDER/points. A sweep that was interrupted goes on
-    when the same command is given again. Status 0 if all points are there, also failed ones; 130
-    if it was interrupted.
+    itself. Results are a Parquet dataset in FOLDER/points (.npz files without pyarrow). A sweep
+    that was interrupted goes on when the same command is given again. Status 0 if all points are
+    there, also failed ones; 130 if it was interrupted.
     """
     from appell import study as studies
     from appell.show.sweep_report import summary, write_sweep
     from appell.study.sweeps.dataset import study_in
     from appell.study.sweeps.require import has_parquet
+    from appell.study.sweeps.study_file import with_points
 
     within = study.is_dir()
     asked = study_in(study) if within else studies.read_study(study)
+    if points is not None:
+        asked = with_points(asked, points)
     if point is not None:
         _one_point(asked, study, point, output, quiet, as_json)
         return
     folder = output or (study if within else Path(f"{study.stem}-sweep"))
     told = not quiet and not as_json
     progress = _progress(told)
-    kept = has_parquet()
-    if not kept:
+    if not has_parquet():
         note(
-            "without pyarrow, results are written as points.csv, and only when all points are "
-            "done; pip install 'appell[cluster]' keeps them block by block."
+            "without pyarrow, results are .npz files of NumPy; pip install 'appell[cluster]' "
+            "writes Parquet files."
         )
     try:
         found = studies.sweep(
-            asked, folder if kept else None, workers=workers, scheduler=scheduler, target=target,
+            asked, folder, workers=workers, scheduler=scheduler, target=target,
             patience=patience, security=_security(tls_ca, tls_cert, tls_key),
             progress=progress,
         )  # fmt: skip
     except KeyboardInterrupt:
-        if not kept:
-            raise
         typer.echo(
             f"Interrupted: what was done is in {folder}; the same command goes on from there.",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
-    if not kept:
-        folder.mkdir(parents=True, exist_ok=True)
-        found.to_csv(folder / "points.csv")
     report = write_sweep(found, folder, progress.rate)
     if as_json:
         print_json(summary(found) | {"folder": str(folder), "report": str(report)})
