@@ -1,7 +1,7 @@
 """Appell's kernels on a GPU: are they right, and how fast are they?
 
 python -m benchmarks.gpu                     on a machine with an NVIDIA GPU, some minutes
-python -m benchmarks.gpu --only gradients    those of rollouts alone, which are printed only
+python -m benchmarks.gpu --only gradients    a part of it alone: first, kernels, rollouts, ...
 python -m benchmarks --again                 writes docs/speed.md anew, with these results
 
 It needs Appell and the GPU's driver, and writes benchmarks/gpu.json. Where CuPy, PyTorch or JAX are
@@ -91,24 +91,79 @@ ROLLOUT_STEPS = (*STEPS[:3], "law, kernel and first rollout")
 
 
 def main() -> None:
-    """Run everything, or what ``--only`` names, and tell it; all of it is written down."""
+    """Run everything, or the parts that ``--only`` names, and tell it. What is run replaces what
+    was written down of it before."""
     parser = argparse.ArgumentParser(description="Appell's kernels on a GPU.")
-    parser.add_argument("--only", choices=["gradients"], help="run this part, and write nothing")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="run these parts alone")
+    chosen = parser.parse_args().only
     device = driver().device(0)
-    if parser.parse_args().only:
-        sys.exit(gradients_alone(device))
-    sys.exit(everything(device))
-
-
-def gradients_alone(device: Device) -> int:
-    """The exit code: 1 if a gradient is wrong."""
+    path = ROOT / "benchmarks" / "gpu.json"
+    results: dict[str, Any] = json.loads(path.read_text()) if chosen else {}
+    results |= {
+        "date": datetime.now(timezone.utc).date().isoformat(), "card": device.name,
+        "driver": f"CUDA {driver().version // 1000}.{driver().version % 1000 // 10}",
+        "states": STATES, "cores": len(os.sched_getaffinity(0)),
+    }  # fmt: skip
     told("card", device.name)
-    compared = [told(_verdict(x["same"]), x) for x in same_gradients()]
-    for check in gradient_checks([told("gradients", x) for x in gradient_speeds(device)]):
+    for name in chosen or PARTS:
+        for part, found in PARTS[name](device):
+            results[part] = found
+        path.write_text(json.dumps(results, indent=1) + "\n")
+    wrong = not_the_same(results)
+    for check in checks(results):
         told("bound", check)
-    wrong = sum(not x["same"] for x in compared)
-    told(_verdict(not wrong), f"{len(compared) - wrong} of {len(compared)} have the same bits")
-    return 1 if wrong else 0
+    told(_verdict(not wrong), f"{len(wrong)} results differ from the processor's")
+    sys.exit(1 if wrong else 0)
+
+
+Part = Iterator[tuple[str, Any]]
+
+
+def first(device: Device) -> Part:
+    """The first result in a new process."""
+    for what, code in (("first call", _FIRST_KERNEL), ("first rollout", _FIRST_ROLLOUT)):
+        yield what, {name: told(f"{what}, {name}", x) for name, x in first_results(code)}
+    yield (
+        "processes", f"the median of {PROCESSES} processes; Python's modules were compiled before"
+    )  # fmt: skip
+
+
+def kernels(device: Device) -> Part:
+    """Batches of one quantity: bits, bandwidth, long tapes."""
+    yield "equal", [told("SHA-256", x) for x in equal()]
+    copy = {dtype: copy_bandwidth(device, dtype) for dtype in DTYPES}
+    yield "copy", told("copied bytes/s, read and written", copy)
+    yield "speed", [told("speed", x) for x in speeds(device, copy)]
+    yield "long", [told("long tape", x) for x in long_tapes(device)]
+
+
+def rollouts(device: Device) -> Part:
+    yield "same rollouts", [told("SHA-256 of a rollout", x) for x in same_bits()]
+    yield "rollouts", [told("rollouts", x) for x in rollout_speeds(device)]
+
+
+def gradients(device: Device) -> Part:
+    yield "same gradients", [told("SHA-256 of a gradient", x) for x in same_gradients()]
+    yield "gradients", [told("gradients", x) for x in gradient_speeds(device)]
+
+
+def others(device: Device) -> Part:
+    """Sweeps, and arrays of other libraries."""
+    yield "sweeps", [told("sweep", x) for x in sweeps()]
+    yield "libraries", told("arrays of", dict(exchanged()))
+
+
+PARTS: dict[str, Callable[[Device], Part]] = {
+    "first": first, "kernels": kernels, "rollouts": rollouts, "gradients": gradients,
+    "others": others,
+}  # fmt: skip
+
+
+def not_the_same(results: dict[str, Any]) -> list[Any]:
+    """What differs from the processor's results."""
+    compared = [*results["equal"], *results["same rollouts"], *results["same gradients"]]
+    wrong = [x for x in (*compared, *results["sweeps"]) if not x["same"]]
+    return wrong + [y for x in results["libraries"].values() for y in x.values() if y != "same"]
 
 
 def gradient_checks(gradients: list[dict[str, Any]]) -> Iterator[str]:
@@ -117,38 +172,6 @@ def gradient_checks(gradients: list[dict[str, Any]]) -> Iterator[str]:
         what = f"gradient of {x['runs']:,} runs in {x['dtype']}, times the rollout's seconds"
         holds = x["cost"] <= MOST_COST
         yield f"{_verdict(holds)} {what}: {x['cost']:.2f}, at most {MOST_COST:g}"
-
-
-def everything(device: Device) -> int:
-    """The exit code: 1 if a result is wrong."""
-    results: dict[str, Any] = {
-        "date": datetime.now(timezone.utc).date().isoformat(), "card": device.name,
-        "driver": f"CUDA {driver().version // 1000}.{driver().version % 1000 // 10}",
-        "states": STATES, "cores": len(os.sched_getaffinity(0)),
-    }  # fmt: skip
-    for what, code in (("first call", _FIRST_KERNEL), ("first rollout", _FIRST_ROLLOUT)):
-        results[what] = {name: told(f"{what}, {name}", x) for name, x in first_results(code)}
-    results["processes"] = (
-        f"the median of {PROCESSES} processes; Python's modules were compiled before"
-    )
-    results["equal"] = [told("SHA-256", x) for x in equal()]
-    results["copy"] = {dtype: copy_bandwidth(device, dtype) for dtype in DTYPES}
-    told("copied bytes/s, read and written", results["copy"])
-    results["speed"] = [told("speed", x) for x in speeds(device, results["copy"])]
-    results["long"] = [told("long tape", x) for x in long_tapes(device)]
-    results["same rollouts"] = [told("SHA-256 of a rollout", x) for x in same_bits()]
-    results["rollouts"] = [told("rollouts", x) for x in rollout_speeds(device)]
-    results["same gradients"] = [told("SHA-256 of a gradient", x) for x in same_gradients()]
-    results["gradients"] = [told("gradients", x) for x in gradient_speeds(device)]
-    results["sweeps"] = [told("sweep", x) for x in sweeps()]
-    results["libraries"] = told("arrays of", dict(exchanged()))
-    (ROOT / "benchmarks" / "gpu.json").write_text(json.dumps(results, indent=1) + "\n")
-    compared = [*results["equal"], *results["same rollouts"], *results["same gradients"]]
-    wrong = [x for x in (*compared, *results["sweeps"]) if not x["same"]]
-    wrong += [y for x in results["libraries"].values() for y in x.values() if y != "same"]
-    for check in checks(results):
-        told("bound", check)
-    return 1 if wrong else 0
 
 
 def checks(results: dict[str, Any]) -> Iterator[str]:
