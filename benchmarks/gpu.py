@@ -56,7 +56,6 @@ MOST_SECONDS = {"float32": 0.15}  # of a million runs of one second
 LEAST_STEPS = {"float32": 8.5e9, "float64": 4.2e9}  # of rollouts, per second
 LEAST_BY_JAX = 5.0  # times as fast as JAX on the same card
 LEAST_SHARE = 0.93  # of the copy's bandwidth, by inverse dynamics
-MOST_COST = 5.0  # of a gradient, times the rollout's
 MOST_FIRST = {"compiled": 2.0, "from the cache": 0.5}  # seconds to the first result
 
 _BEFORE = """
@@ -166,14 +165,6 @@ def not_the_same(results: dict[str, Any]) -> list[Any]:
     return wrong + [y for x in results["libraries"].values() for y in x.values() if y != "same"]
 
 
-def gradient_checks(gradients: list[dict[str, Any]]) -> Iterator[str]:
-    """The bound of a gradient's cost beside what it is."""
-    for x in gradients:
-        what = f"gradient of {x['runs']:,} runs in {x['dtype']}, times the rollout's seconds"
-        holds = x["cost"] <= MOST_COST
-        yield f"{_verdict(holds)} {what}: {x['cost']:.2f}, at most {MOST_COST:g}"
-
-
 def checks(results: dict[str, Any]) -> Iterator[str]:
     """The bounds for an H200 beside the figures; of another card it is no fault to be slower."""
     for x in results["rollouts"]:
@@ -187,7 +178,6 @@ def checks(results: dict[str, Any]) -> Iterator[str]:
         if x["quantity"] == "inverse_dynamics":
             what = f"inverse dynamics in {x['dtype']}, share of the copy's bandwidth"
             yield _at_least(what, x["share"], LEAST_SHARE)
-    yield from gradient_checks(results["gradients"])
     for kind in ("first call", "first rollout"):
         for name, bound in MOST_FIRST.items():
             yield _at_most(f"{kind} in a new process, {name}", sum(results[kind][name]), bound)

@@ -182,7 +182,8 @@ def test_the_gpus_results_hold_what_is_said_of_them():
     """Those that were committed: the same bits, near the memory's bandwidth, started in time."""
     found = json.loads((ROOT / "benchmarks/gpu.json").read_text())
     assert all(x["same"] for x in (*found["equal"], *found["same rollouts"], *found["sweeps"]))
-    assert all(x["same"] for x in found.get("same gradients", ()))
+    assert all(x["same"] for x in found["same gradients"])
+    assert all(x["seconds"] < x["processor"] / 5 for x in found["gradients"])
     assert {y for x in found["libraries"].values() for y in x.values()} == {"same"}
     shares = [x["share"] for x in found["speed"] if x["quantity"] == "inverse_dynamics"]
     assert min(shares) > 0.93
@@ -198,13 +199,12 @@ def test_the_gpus_results_hold_what_is_said_of_them():
 
 def test_the_gpus_figures_are_compared_with_all_bounds():
     found = json.loads((ROOT / "benchmarks/gpu.json").read_text())
-    slow = {"dtype": "float64", "runs": 10, "cost": 6.0}
-    found |= {"gradients": [slow], "first rollout": {"compiled": [1, 2], "from the cache": [0.1]}}
+    found["first rollout"] = {"compiled": [1, 2], "from the cache": [0.1]}
     told = list(gpu.checks(found))
     for words in ("runs of 1 s in float32:", "G steps per second", "as fast as JAX", "bandwidth"):
         assert any(x.startswith("PASS") and words in x for x in told), words
-    for words in ("gradient of 10 runs in float64", "first rollout in a new process, compiled"):
-        assert any(x.startswith("FAIL") and words in x for x in told), words
+    (late,) = (x for x in told if "first rollout in a new process, compiled" in x)
+    assert late.startswith("FAIL")
 
 
 def test_the_memory_of_rollouts_is_what_is_said_of_it(results):
