@@ -221,10 +221,14 @@ def test_the_memory_of_rollouts_is_what_is_said_of_it(results):
 def test_the_sweeps_figures_hold_what_is_said_of_them():
     """Those that were committed, and the page that was made of them."""
     found = json.loads((ROOT / "benchmarks/sweeps.json").read_text())
-    rollouts, dask = found["rollouts"], found["dask"]
+    rollouts, dask, resumed, unkind = (found[x] for x in ("rollouts", "dask", "resumed", "unkind"))
     assert rollouts["points"] == 1_000_000
     assert rollouts["overhead"] < 0.1
     assert rollouts["peak_gib"] < 2
-    assert rollouts["resumed"] < 5
+    assert 0 < resumed["blocks_done"] < resumed["blocks"]
     assert dask["gain"] > 1.8
+    assert unkind["points"] >= 20_000
+    assert unkind["kills"] == {"worker": 2, "client": 1, "scheduler": 1}
+    assert 0 < unkind["failed"] < unkind["points"]
+    assert len(unkind["sha256"]) == 64
     assert sweeps.page(found) in (ROOT / "docs/sweeps.md").read_text()
