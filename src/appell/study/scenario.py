@@ -139,7 +139,7 @@ class LawSection(Section):
 
 
 class Disturbance(Section):
-    """A force on a frame, or on a joint, for a time; under a law from sample to sample."""
+    """A force on a frame, or on a joint, for a time. No motor gives it: it is no part of tau."""
 
     frame: str | None = Field(default=None, description="the tip without a name")
     joint: str | None = Field(default=None, description="in place of a frame")
@@ -163,8 +163,12 @@ class Converter(Section):
     """A converter of positions: 2^bits steps from low to high."""
 
     bits: Annotated[int, Field(strict=True, ge=1, lt=64, description="of resolution")]
-    low: Number | None = Field(default=None, description="half a turn below zero without it")
-    high: Number | None = Field(default=None, description="half a turn above zero without it")
+    low: Each | None = Field(
+        default=None, description="one, or one per joint; half a turn below zero without it"
+    )
+    high: Each | None = Field(
+        default=None, description="one, or one per joint; half a turn above zero without it"
+    )
 
 
 class SensorSection(Section):

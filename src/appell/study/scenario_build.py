@@ -41,6 +41,7 @@ class Built:
     law: Law | None
     trajectory: Any  # a Trajectory, or a set point, where there is a law
     options: Mapping[str, Any]
+    motors: Any = None  # without a law: torques of the motors, disturbances apart, as simulate's
 
 
 def build(scenario: Scenario, robot: Dynamics | None = None) -> Built:
@@ -75,11 +76,14 @@ def build(scenario: Scenario, robot: Dynamics | None = None) -> Built:
         law = law_of(scenario, robot)
         with scenario.at("task"):
             trajectory, begin = motion_of(places, task, q0)
-        options = {**_tracked(scenario, robot, places), "q0": begin, "v0": v0, "until": task.until}
+        end = task.until or trajectory.duration
+        options = _tracked(scenario, robot, places, end)
+        options |= {"q0": begin, "v0": v0, "until": task.until}
         return Built(scenario, robot, law, trajectory, options)
     robot = _rubbed(scenario, robot)
-    options = {**_simulated(scenario, robot), "q0": q0, "v0": v0, "until": task.until}
-    return Built(scenario, robot, None, None, options)
+    motors = _torque(scenario, robot)
+    options = {**_simulated(scenario, robot, motors), "q0": q0, "v0": v0, "until": task.until}
+    return Built(scenario, robot, None, None, options, motors)
 
 
 # The robot and the law
@@ -222,7 +226,7 @@ def _each(what: str, x: float | tuple[float, ...], names: Sequence[str]) -> Sequ
     return x
 
 
-def _simulated(scenario: Scenario, robot: Any) -> dict[str, Any]:
+def _simulated(scenario: Scenario, robot: Any, motors: Any) -> dict[str, Any]:
     """The options of appell.simulate, but for the start and the end."""
     _refuse_sections(scenario, scenario.task.kind, ("law", "sampling", "sensors", "actuators"))
     for name in ("max_error", "final_error"):
@@ -230,13 +234,13 @@ def _simulated(scenario: Scenario, robot: Any) -> dict[str, Any]:
             place = scenario.source.place(("expect", name))
             raise Located(f"{place}: not with {scenario.task.kind}, which follows nothing.")
     contacts, integrator = scenario.contacts, scenario.integrator
-    pushes = disturbances_of(scenario, robot)
+    pushes = disturbances_of(scenario, robot, scenario.task.until)  # type: ignore[union-attr]
     return {
         **{name: getattr(contacts, name) for name in type(contacts).model_fields},
         **{name: getattr(integrator, name) for name in type(integrator).model_fields},
         "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
         "friction": scenario.robot.friction is not False,
-        "torque": pushes.torque(_torque(scenario, robot)),
+        "torque": pushes.torque(motors),
         "forces": pushes.forces,
         "axes": pushes.axes,
         "breakpoints": pushes.breakpoints,
@@ -265,19 +269,21 @@ def _torque(scenario: Scenario, robot: Dynamics) -> Any:
     return tau
 
 
-def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
-    """The options of appell.control.track, but for the start and the end."""
+def _tracked(scenario: Scenario, robot: Any, places: Positions, end: float) -> dict[str, Any]:
+    """The options of appell.control.track for a run that ends at a time, but for the start and the
+    end."""
     struck = ("stops", "stop_restitution", "restitution", "mu", "points")
     _refuse_entries(scenario, "contacts", struck)
     _refuse_entries(scenario, "integrator", ("method", "formulation"))
     sensors, actuators, friction = scenario.sensors, scenario.actuators, scenario.robot.friction
-    pushes = disturbances_of(scenario, robot)
+    period = scenario.sampling.period
+    pushes = disturbances_of(scenario, robot, period * np.ceil(end / period - 1e-9))
     motor = actuators.motor
     return {
-        "period": scenario.sampling.period,
+        "period": period,
         "delay": scenario.sampling.delay,
         "encoder": sensors.encoder,
-        "adc": None if sensors.adc is None else _converter(scenario, places.angle),
+        "adc": None if sensors.adc is None else _converter(scenario, places),
         "speeds": sensors.speeds,
         "torque_limit": actuators.torque_limit or None,
         "motor": None if motor is None else Motor(**motor.model_dump()),
@@ -285,6 +291,7 @@ def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any
         "external": pushes.external,
         "forces": pushes.forces,
         "axes": pushes.axes,
+        "breakpoints": pushes.breakpoints,
         "formulation": scenario.integrator.formulation,
         "method": scenario.integrator.method,
         "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
@@ -292,12 +299,18 @@ def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any
     }
 
 
-def _converter(scenario: Scenario, angle: float) -> Adc:
+def _converter(scenario: Scenario, places: Positions) -> Adc:
     section = scenario.sensors.adc
     assert section is not None
-    ends = {"low": section.low, "high": section.high}
+    names = places.robot.independent
+    ends: dict[str, Any] = {}
     with scenario.at("sensors", "adc"):
-        return Adc(section.bits, **{name: x * angle for name, x in ends.items() if x is not None})
+        for name in ("low", "high"):
+            given = getattr(section, name)
+            if given is not None:
+                x = places.scale * _each(name, given, names)
+                ends[name] = float(x[0]) if (x == x[0]).all() else x
+        return Adc(section.bits, **ends)
 
 
 def _wall(scenario: Scenario, k: int) -> walls.Wall:
