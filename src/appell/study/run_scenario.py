@@ -16,6 +16,7 @@ import numpy as np
 
 from appell.control import track
 from appell.errors import AppellError, InputError
+from appell.model.settings_file import plain
 from appell.model.settings_lines import Where
 from appell.robots.dynamics import Dynamics
 from appell.simulation import Run, simulate
@@ -43,7 +44,8 @@ class Result:
     @property
     def verdict(self) -> Verdict:
         """Whether the run came to its end and did what the scenario expects, and in words."""
-        return verdict_of(self.scenario, self.run)
+        duration = getattr(self.built.trajectory, "duration", None)
+        return verdict_of(self.scenario, self.run, duration)
 
     @property
     def interrupted(self) -> bool:
@@ -87,7 +89,7 @@ class Result:
         """
         texts = {
             Path("scenario.json"): self.scenario.text_in(folder) + "\n",
-            Path("summary.json"): json.dumps(self.summary(), indent=2) + "\n",
+            Path("summary.json"): json.dumps(plain(self.summary()), indent=2) + "\n",
         }
         if self.scenario.outputs.csv:
             texts[Path("motion.csv")] = motion_csv(self.built, self.run)

@@ -116,7 +116,11 @@ class Believed(Section):
     payload: Payload | None = Field(default=None, description="the load that the law assumes")
     gravity: Three | None = Field(default=None, description="m/s^2")
     armature: dict[str, NotNegative] = Field(default={}, description="kg m^2 or kg, by joint")
-    scale: Positive = Field(default=1.0, description="factor of all masses and inertias")
+    scale: Positive = Field(
+        default=1.0,
+        description="factor of the model's masses and inertias; not of armature and payload, "
+        "which are as given",
+    )
 
 
 class LawSection(Section):
@@ -282,8 +286,12 @@ class Outputs(Section):
 class Expected(Section):
     """What the run is held to, besides coming to its end; angles in the file's unit."""
 
-    max_error: Positive | None = Field(default=None, description="of any joint, at any time")
-    final_error: Positive | None = Field(default=None, description="of any joint, at the end")
+    max_error: Positive | dict[str, Positive] | None = Field(
+        default=None, description="of any joint, or by joint, at any time; m for slides"
+    )
+    final_error: Positive | dict[str, Positive] | None = Field(
+        default=None, description="of any joint, or by joint, at the end; m for slides"
+    )
     max_torque: Positive | None = Field(default=None, description="N m or N, of any actuator")
     energy_drift: Positive | None = Field(default=None, description="J, both ways; without a law")
     impacts: Count | None = Field(default=None, description="at least so many")

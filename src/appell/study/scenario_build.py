@@ -76,6 +76,7 @@ def build(scenario: Scenario, robot: Dynamics | None = None) -> Built:
         law = law_of(scenario, robot)
         with scenario.at("task"):
             trajectory, begin = motion_of(places, task, q0)
+        _refuse_unknown(scenario, robot)
         end = task.until or trajectory.duration
         options = _tracked(scenario, robot, places, end)
         options |= {"q0": begin, "v0": v0, "until": task.until}
@@ -116,6 +117,9 @@ def _changed(scenario: Scenario, robot: Any, believed: bool) -> Any:
     gravity = other.gravity if other and other.gravity else own.gravity
     armature = own.armature | (other.armature if other else {})
     payload: Payload | None = own.payload if not other or other.payload is None else other.payload
+    if other and other.scale != 1:  # before what is given in numbers, which stays as given
+        with scenario.at(*table, "scale"):
+            robot = robot.with_parameters(other.scale * robot.parameters)
     with scenario.at(*table, "gravity"):
         robot = robot if gravity is None else robot.with_gravity(gravity)
     with scenario.at(*table, "armature"):
@@ -123,9 +127,6 @@ def _changed(scenario: Scenario, robot: Any, believed: bool) -> Any:
     if own.springs:
         with scenario.at("robot", "springs"):
             robot = robot.with_springs(positions_of(scenario, robot).springs(own.springs))
-    if other and other.scale != 1:
-        with scenario.at(*table, "scale"):
-            robot = robot.with_parameters(other.scale * robot.parameters)
     if payload is not None and payload.mass > 0:
         with scenario.at(*table, "payload"):
             load = (payload.mass, payload.com, payload.inertia)
@@ -334,6 +335,17 @@ def _wall(scenario: Scenario, k: int) -> walls.Wall:
 
 
 # Refusals
+
+
+def _refuse_unknown(scenario: Scenario, robot: Dynamics) -> None:
+    """Bounds of errors of joints that no law moves."""
+    for entry in ("max_error", "final_error"):
+        bound = getattr(scenario.expect, entry)
+        for name in bound if isinstance(bound, Mapping) else ():
+            if name not in robot.independent:
+                known = ", ".join(robot.independent)
+                place = scenario.source.place(("expect", entry, name))
+                raise Located(f"{place}: '{robot.name}' has no such joint; expected {known}.")
 
 
 _ALL = ("start", "law", "sampling", "sensors", "actuators", "disturbances", "walls", "contacts",
