@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr
 from appell.control.laws import LAWS
 from appell.errors import AppellError, InputError
 from appell.model.settings_lines import Where, line_numbers
+from appell.study.own_code import seen_from
 from appell.study.puma_line import PumaLine
 from appell.study.scenario_tasks import Task
 from appell.study.section import (
@@ -444,6 +445,8 @@ class Scenario(Section):
             True
         """
         data = json.loads(self.text())
+        for table, key in coded(data):
+            table[key] = seen_from(table[key], self.source.folder, Path(folder))
         for table, _, key in (path.partition(".") for path in FILES):
             name = data[table].get(key)
             if not is_file(f"{table}.{key}", name):
@@ -496,6 +499,13 @@ def puma_line() -> Scenario:
         robot=RobotSection(model="puma560"),
         task=PumaLine(),
     )
+
+
+def coded(data: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Tables of a scenario with their entries that are module:name."""
+    entries = [(data.get("law") or {}, "name"), (data["task"], "torque")]
+    entries += [(wall, "function") for wall in data.get("walls", ())]
+    return [(x, key) for x, key in entries if isinstance(x.get(key), str) and ":" in x[key]]
 
 
 def _inside(place: Any, key: str, path: str, otherwise: Any = None) -> Any:

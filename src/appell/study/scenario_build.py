@@ -3,8 +3,6 @@ here."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,6 +21,7 @@ from appell.robots.closed.side_file import close_by_file
 from appell.robots.dynamics import Dynamics
 from appell.robots.registry import load
 from appell.study.disturbances import disturbances_of
+from appell.study.own_code import imported
 from appell.study.positions import Positions, positions_of
 from appell.study.puma_line import PumaLine
 from appell.study.scenario import LawSection, Located, Payload, Scenario, is_file
@@ -172,22 +171,6 @@ def _present_names(scenario: Scenario, section: LawSection, known: Sequence[str]
             warn(f"{place}: the gain {name} is now called {new}", DeprecationWarning, stacklevel=2)
         gains[new] = x
     return gains
-
-
-def imported(name: str, folder: Path) -> Any:
-    """What module:name is called; modules are also those of a folder, and of the working one."""
-    module, _, attribute = name.partition(":")
-    added = [str(folder.resolve()), ""]
-    sys.path[:0] = added
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise InputError(f"'{name}': {problem}; expected module:name.") from None
-    except Exception as problem:  # whatever the module does when it is imported
-        raise InputError(f"'{name}': {type(problem).__name__}: {problem}.") from None
-    finally:
-        for path in added:
-            sys.path.remove(path)
 
 
 # Options
