@@ -271,6 +271,8 @@ CLAIMS: dict[str, dict[str, Check]] = {
         "else 1 degree or 10 mm": constant(
             "study.scenario_verdict:_NEAR", {True: np.pi / 180, False: 0.01}
         ),
+        "writes 1 degree": constant("study.starter:_TURN_ERROR", 1.0),
+        "and 0.2 mm for joints that slide": constant("study.starter:_SLIDE_ERROR", 0.0002),
     },
     "docs/simulation.md": {
         "located to 1e-12 s": asserted(

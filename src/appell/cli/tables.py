@@ -14,19 +14,9 @@ def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON does not have are null."""
     import json
 
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    from appell.model.settings_file import plain
 
-
-def _plain(value: Any) -> Any:
-    from math import isfinite
-
-    if isinstance(value, dict):
-        return {str(key): _plain(x) for key, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return value if not isinstance(value, float) or isfinite(value) else None
+    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
 def rows_as_json(head: list[str], rows: list[list[str]]) -> list[dict[str, str]]:

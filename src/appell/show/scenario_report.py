@@ -45,8 +45,20 @@ def write_scenario(result: Result, wanted: Path, force: bool = False) -> Path:
         files = {str(name): known[str(name)] for name in contents}
         page = html(result, files) if line is None else line_html(line, measure(line), files)
         contents[Path("report.html")] = page
-    folder = write_files(contents, wanted, force).parent
+    folder = write_files(contents, wanted, force, _left_by_a_run(wanted)).parent
     return folder / ("report.html" if outputs.report else "summary.json")
+
+
+def _left_by_a_run(folder: Path) -> list[Path]:
+    """The files of an earlier run in a folder, which would pass for those of the next."""
+    if not all((folder / name).is_file() for name in ("scenario.json", "summary.json")):
+        return []
+    files = [
+        *(folder / name for name in _FILES),
+        folder / "report.html",
+        *folder.glob("motions/*.csv"),
+    ]
+    return [file.relative_to(folder) for file in files if file.is_file()]
 
 
 def _npz(result: Result) -> bytes:

@@ -36,6 +36,7 @@ SCHEMA = "scenario.schema.json"  # beside the file, for editors
 _TRIES = 12  # of a kind of task
 _DRAWS = 100  # of configurations, among which the best is chosen
 _TURN, _SLIDE = 10.0, 0.02  # degrees and m that joints move
+_TURN_ERROR, _SLIDE_ERROR = 1.0, 0.0002  # degrees and m that they may be off on the way
 
 
 def new_scenario(
@@ -110,7 +111,7 @@ def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
     shared: Data = {
         "law": {"name": "computed-torque", **gains},
         "sampling": {"period": 0.002},
-        "expect": {"max_error": 1.0},
+        "expect": {"max_error": _bound(robot)},
     }
     if kind in ("line", "circle"):
         for q, task in _paths(kind, robot):
@@ -279,6 +280,14 @@ def _units(robot: Dynamics) -> list[Any]:
 
 def _step(unit: Any) -> float:
     return float(np.radians(_TURN)) if unit is TURNING else _SLIDE
+
+
+def _bound(robot: Dynamics) -> float | dict[str, float]:
+    """What errors are held to, in degrees or m: one number, or by joint where some turn and some
+    slide."""
+    bounds = [_TURN_ERROR if u is TURNING else _SLIDE_ERROR for u in _units(robot)]
+    one = len(set(bounds)) == 1
+    return bounds[0] if one else dict(zip(robot.independent, bounds, strict=True))
 
 
 def _rounded(robot: Any, q: Array) -> Array:

@@ -15,9 +15,9 @@ from appell.control.rollouts.rollout import Rollout
 from appell.errors import InputError, nearest
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation import Run
+from appell.study.own_code import imported
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
-from appell.study.scenario_build import imported
 from appell.study.scenario_tasks import FollowedTask
 
 

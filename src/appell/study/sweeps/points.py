@@ -13,9 +13,10 @@ from appell.compile.gpu.driver import has_gpu
 from appell.control.rollouts.rollout import Rollout, rollout
 from appell.errors import AppellError, GpuError, InputError, shorten
 from appell.robots.dynamics import Array, Dynamics
+from appell.study.own_code import imported
 from appell.study.run_scenario import Result, run
 from appell.study.scenario import Scenario
-from appell.study.scenario_build import Built, build, imported, robot_of
+from appell.study.scenario_build import Built, build, robot_of
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
 from appell.study.sweeps.lanes import NoRolloutError, Prepared, bare, lane_of

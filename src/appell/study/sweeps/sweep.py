@@ -17,9 +17,9 @@ from appell.compile.gpu.driver import driver
 from appell.errors import InputError
 from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
+from appell.study.own_code import imported
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
-from appell.study.scenario_build import imported
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.dask_engine import DaskEngine, Stretch
 from appell.study.sweeps.dataset import Dataset, joined, read_columns, read_head, study_in

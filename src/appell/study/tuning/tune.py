@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.errors import InputError, interrupted
 from appell.given import whole
-from appell.study.scenario_build import imported
+from appell.study.own_code import imported
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.points import Columns
 from appell.study.sweeps.study_file import Study, read_study
