@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.control.hardware_numbers import torque_limits
+from appell.control.hardware_numbers import motors, torque_limits
 from appell.control.laws.law import Law
 from appell.errors import AppellError, InputError
 from appell.given import number, one_of, optional, whole
-from appell.learning.held_action import HeldAction, motors
+from appell.learning.held_action import HeldAction
 from appell.learning.task import Task, reaching
 from appell.model.limits import limits
 from appell.robots.dynamics import Array, Dynamics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,12 @@ from appell.control.laws.compiled import ACTUATORS, of_state
 from appell.control.laws.feedback import positions
 from appell.control.laws.law import Law
 from appell.control.rollouts import disturbed
-from appell.control.rollouts.integrators import advance
+from appell.control.rollouts.integrators import CHANGE, advance
 from appell.control.rollouts.plant_parameters import PlantParameters
 from appell.control.rollouts.plant_steps import rates_of, restored
+from appell.control.rollouts.singularity_guard import SingularityGuard
 from appell.control.rollouts.values import Later, Values
-from appell.control.rollouts.watched import NOT_AT_END, REDUCTIONS
+from appell.control.rollouts.watched import FAILURES, NOT_AT_END, REDUCTIONS, UNASKED
 from appell.errors import InputError
 from appell.model.limits import limits
 from appell.robots.closed.closed_robot import ClosedRobot
@@ -39,8 +40,8 @@ class Strikes(NamedTuple):
 class LoopProgram:
     """Collects the parts of a program; each method adds one, and what it reads must be there."""
 
-    def __init__(self, robot: Dynamics, values: Values, dt: float) -> None:
-        self.robot, self.values, self.dt = robot, values, dt
+    def __init__(self, robot: Dynamics, values: Values, dt: float, dtype: str) -> None:
+        self.robot, self.values, self.dt, self.dtype = robot, values, dt, dtype
         self.parameters = PlantParameters(
             robot, values, {}, None
         )  # its own, until others are given
@@ -51,6 +52,7 @@ class LoopProgram:
         self.after: list[Later] = []  # of each step, when the robot has moved
         self.outputs: list[str] = ["q", "v"]
         self.measured = ("q", "v")
+        self.guard: SingularityGuard | None = None
         values.variable(q=(self.nq,), v=(self.nv,), tau=(self.nd,), error=(self.nv,))
         values.constant("dt", dt)
         self.begin(("q", "q0"), ("v", "v0"))
@@ -193,14 +195,11 @@ class LoopProgram:
             self.after.append(moving)
         if "margin" in looks:
             values.variable(margin=())
-            system = robot.system
-            margins = equation_of(system, recipe_for(system, "checks", None))
-
-            def margin(q: Any) -> Any:
-                *_, loops, independent, _ = margins(q)
-                return choose(loops, independent, loops, independent)
-
-            self._both(values.tape(margin, ["q"], ["margin"]))
+            self.guard = SingularityGuard(robot, values)
+            self.first += self.guard.first
+        if "unsolved" in looks:
+            values.variable(unsolved=())
+            self.start("unsolved", 0.0)
         for name in names:
             reduction = REDUCTIONS[name]
             values.variable(**{name: sizes[reduction.axis]})
@@ -258,7 +257,7 @@ class LoopProgram:
         the way; else 0. After the reductions, of which it reads some."""
         values = self.values
         values.variable(success=())
-        marks = [x for x in ("first_violation", "failed_at", "singular_at") if x in values.shapes]
+        marks = [x for x in ("first_violation", *FAILURES) if x in values.shapes]
 
         def succeeded(error: Any, tolerance: Any, *never: Any) -> Any:
             good: Any = 1.0
@@ -270,6 +269,24 @@ class LoopProgram:
 
         self.last.append(values.tape(succeeded, ["error", "tolerance", *marks], ["success"]))
         self.outputs.append("success")
+
+    def spoil(self) -> None:
+        """Results of runs that failed say so themselves: a settling time is infinite, success 0,
+        and all other numbers but times of events are none. After all that is watched."""
+        values = self.values
+        marks = [x for x in FAILURES if x in values.shapes]
+        plain = {"q", "v", "success", *UNASKED}
+        for name in (x for x in self.outputs if x not in plain):
+            number = inf if name == "settling_time" else nan
+
+            def spoiled(value: Any, *never: Any, number: float = number) -> Any:
+                # Added, so that derivatives of what failed are not zero.
+                more: Any = 0.0
+                for time in never:
+                    more = choose(time, inf, number, more)
+                return [x + more for x in value] if isinstance(value, Sequence) else value + more
+
+            self.last.append(values.tape(spoiled, [name, *marks], [name]))
 
     def end_with_error(self) -> None:
         self.values.variable(final_error=(self.nv,))
@@ -372,16 +389,23 @@ class LoopProgram:
             return rates(q, v, *(known[x] for x in names))
 
         others = {x: values.shapes[x] for x in asked}
-        parts: list[Part] = [*advance(method, with_constants, (self.nq, self.nv), others, h)]
+        change = CHANGE[self.dtype]
+        parts: list[Part] = [
+            *advance(method, with_constants, (self.nq, self.nv), others, h, change)
+        ]
         restore = restored(self.robot)
         held = [] if restore is None else [values.traced(restore, ["q"], ["q"])]
         parts += held
         if strikes is not None:
             reads = ["q", "v", *self.parameters.reads]
             parts += [values.traced(strikes.of(h), reads, ["q", "v"]), *held]
+        begin: tuple[Part, ...] = ()
+        if self.guard is not None:
+            begin = self.guard.begin()
+            parts += self.guard.look()
         if substeps > 1:
             parts = [Loop(((0.0,),) * substeps, tuple(parts))]
-        return tuple(parts)
+        return (*begin, *parts)
 
     def key(self, kept: Sequence[str]) -> Any:
         """What the program depends on, besides the robot and the law."""
