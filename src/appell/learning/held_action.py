@@ -13,7 +13,7 @@ from appell.control.hardware_numbers import motors
 from appell.control.laws.law import Law
 from appell.control.rollouts.payload import Payload
 from appell.control.rollouts.rollout import SLIP
-from appell.control.rollouts.rollout_setup import RolloutSetup
+from appell.control.rollouts.rollout_setup import RolloutSetup, refuse_other_robot
 from appell.errors import InputError
 from appell.given import number, optional, whole
 from appell.robots.dynamics import Array, Dynamics
@@ -56,6 +56,7 @@ class HeldAction:
         dtype: Any = "float64",
     ) -> None:
         optional("VectorEnv: law", law, Law, "one such as ComputedTorque(robot), or None")
+        refuse_other_robot("VectorEnv", robot, law)
         setup = RolloutSetup(robot, None, number("dt", dt), count, integrator, dtype)
         still = np.zeros((count, robot.nv))
         q = np.tile(robot.neutral(), (count, 1))
@@ -105,7 +106,7 @@ class HeldAction:
         self.kernel = compiled(made, setup.dtype, f"compiling steps of {robot.name}")
         kind = self.kernel.dtype
         self._held = {
-            name: np.ascontiguousarray(x, kind)
+            name: np.array(x, kind, order="C")  # a copy: the caller's arrays may change
             for name, x in values.inputs.items()
             if name in self.kernel.program.inputs
         }

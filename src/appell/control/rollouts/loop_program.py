@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.compile.program import Loop, Part, Program
-from appell.compile.trace import choose
+from appell.compile.trace import Traced, choose
 from appell.control.laws.compiled import ACTUATORS, of_state
 from appell.control.laws.feedback import positions
 from appell.control.laws.law import Law
@@ -21,6 +21,7 @@ from appell.control.rollouts.singularity_guard import SingularityGuard
 from appell.control.rollouts.values import Later, Values
 from appell.control.rollouts.watched import FAILURES, NOT_AT_END, REDUCTIONS, UNASKED
 from appell.errors import InputError
+from appell.given import is_number
 from appell.model.limits import limits
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Dynamics
@@ -28,6 +29,10 @@ from appell.robots.recipe import equation_of, recipe_for
 
 _COUNTERS = ("ids", "at", "key")  # of random numbers
 _FORCES = ("tau", "external", "viscous", "coulomb")
+
+
+def _is_scalar(x: Any) -> bool:
+    return isinstance(x, Traced) or is_number(x)
 
 
 class Strikes(NamedTuple):
@@ -175,12 +180,23 @@ class LoopProgram:
         values, robot = self.values, self.robot
         sizes = {"": (), "n": (self.nv,), "d": (self.nd,)}
         looks = {*more, *(x for name in names for x in REDUCTIONS[name].looks_at)}
+        if not self.nd and "tau" in looks:
+            torques = [x for x in names if "tau" in REDUCTIONS[x].looks_at]
+            raise InputError(
+                f"rollout: reduce={torques!r}: '{robot.name}' has no actuators; leave it out."
+            )
         if "error" in looks:
             if not follows:
                 raise InputError(
                     f"rollout: reduce={list(names)!r}: an error needs a trajectory; give one."
                 )
             system = robot.system if ACTUATORS in robot.system.quantities else robot.model
+            if len(positions(system, range(self.nq))) != self.nv:
+                raise InputError(
+                    f"rollout: reduce={list(names)!r}: an error is one per joint, and "
+                    f"'{robot.name}' has coordinates that are no joints' (a free base or a ball); "
+                    "leave it out, or give a cost."
+                )
 
             def error(q: Any, qd: Any) -> Any:
                 own, wanted = positions(system, q), positions(system, qd)
@@ -337,7 +353,20 @@ class LoopProgram:
         values.variable(cost=())
         self.start("cost", 0.0)
         reads = ["cost", "t", "q", "v", "tau", *(["qd", "vd"] * follows)]
-        self._of_user(lambda c, *x: c + dt * cost(*x), reads, ["cost"])
+        if not callable(cost):
+            raise InputError(
+                f"rollout: cost = {cost!r}; expected a function of {', '.join(reads[1:])}."
+            )
+
+        def paid(c: Any, *x: Any) -> Any:
+            rate = cost(*x)
+            if not _is_scalar(rate):
+                raise InputError(
+                    f"rollout: cost gave {rate!r}; expected one number: add up what are several."
+                )
+            return c + dt * rate
+
+        self._of_user(paid, reads, ["cost"])
         self.outputs.append("cost")
 
     # The step
@@ -345,7 +374,23 @@ class LoopProgram:
     def push(self, external: Callable[..., Any]) -> None:
         """Forces from outside, a function of t, q and v, held for a step."""
         self.values.variable(external=(self.nv,))
-        self._of_user(external, ["t", "q", "v"], ["external"])
+        count = self.nv
+
+        def pushed(*x: Any) -> Any:
+            forces = external(*x)
+            if not isinstance(forces, Iterable):
+                raise InputError(
+                    f"rollout: external gave {forces!r}; expected {count} numbers, one per speed."
+                )
+            forces = list(forces)
+            if len(forces) != count or not all(map(_is_scalar, forces)):
+                raise InputError(
+                    f"rollout: external gave {len(forces)} entries; expected {count} numbers, one "
+                    "per speed."
+                )
+            return forces
+
+        self._of_user(pushed, ["t", "q", "v"], ["external"])
 
     def _of_user(self, equation: Any, reads: Sequence[str], writes: Sequence[str]) -> None:
         """A function that a user wrote is traced each time: what it reads may have changed."""

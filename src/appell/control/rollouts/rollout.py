@@ -21,7 +21,7 @@ from appell.control.rollouts.payload import Payload
 from appell.control.rollouts.rollout_setup import Noise, RolloutSetup
 from appell.control.rollouts.watched import ENDS, FAILURES, REDUCTIONS, UNASKED
 from appell.errors import InputError
-from appell.given import number, one_of, whole
+from appell.given import names_of, number, one_of, whole
 from appell.robots.dynamics import Array, Dynamics
 from appell.walls import Wall
 
@@ -238,6 +238,8 @@ def rollout(
         },
         target,
     )  # fmt: skip
+    if isinstance(dt, str):
+        raise InputError(f"rollout: dt = {dt!r}; expected a number of seconds greater than zero.")
     setup = RolloutSetup(robot, law, number("rollout: dt", dt), runs, integrator, dtype)
     plan = setup.motion(trajectory, q0, v0, steps)
     count = len(plan.t) - 1
@@ -352,8 +354,5 @@ def _result(setup: RolloutSetup, results: Mapping[str, Array], paths: Any, t: Ar
 
 
 def _reductions(given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else list(dict.fromkeys(given or ()))
     known = [*(x for x in REDUCTIONS if x not in UNASKED), *ENDS]
-    for name in names:
-        one_of("rollout: reduce", name, known)
-    return names
+    return names_of("rollout: reduce", () if given is None else given, known)

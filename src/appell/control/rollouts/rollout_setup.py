@@ -28,7 +28,7 @@ from appell.control.rollouts.values import Values, numbers
 from appell.control.rollouts.watched import UNASKED
 from appell.control.trajectories.sampled import SampledMotion, followed, planned
 from appell.errors import InputError
-from appell.given import one_of, optional, whole
+from appell.given import names_of, one_of, optional, whole
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.kernels import float_kind
@@ -101,11 +101,7 @@ class RolloutSetup:
         if self.law is not None and not self.follows:
             raise InputError("rollout: a law needs a trajectory, or a position to hold; give one.")
         until = None if steps is None else whole("rollout: steps", steps, 1) * self.dt
-        if self.law is not None and (self.law.robot.nq, self.law.robot.nv) != (robot.nq, robot.nv):
-            raise InputError(
-                f"rollout: the law is for '{self.law.robot.name}' with {self.law.robot.nv} speeds; "
-                f"'{robot.name}' has {robot.nv}."
-            )
+        refuse_other_robot("rollout", robot, self.law)
         if self.follows:
             trajectory = on_host("rollout: trajectory", trajectory)
             plan = planned(trajectory, robot.nv, self.dt, until)
@@ -123,7 +119,7 @@ class RolloutSetup:
         if v0 is None:
             v0 = plan.v[0] if self.follows else np.zeros(robot.nv)
         values.input("q0", q0, (robot.nq,), "q0")
-        self._refuse_open(values.inputs["q0"])
+        refuse_open("rollout: q0", robot, values.inputs["q0"])
         values.input("v0", v0, (robot.nv,), "v0")
         if self.follows:
             for name, x in (("qd", plan.q), ("vd", plan.v), ("ad", plan.a)):
@@ -160,19 +156,6 @@ class RolloutSetup:
             if far.any():
                 return rows.start + int(np.argmax(far))
         return None
-
-    def _refuse_open(self, q0: Any) -> None:
-        """Of a robot with loops, what does not close them."""
-        if not isinstance(self.robot, ClosedRobot) or on_gpu(q0) or not self.robot.system.size("c"):
-            return
-        closure, starts = self.robot.kernel("closure"), np.atleast_2d(q0)
-        for rows in parts_of(len(starts)):
-            open_by = np.abs(closure(starts[rows])).max(initial=0.0)
-            if not open_by < OPEN:
-                raise InputError(
-                    f"rollout: q0: the loops of '{self.robot.name}' are open by {open_by:.3g}; "
-                    "robot.assemble closes them."
-                )
 
     def numbered(self, ids: Any, noise: Noise | None) -> None:
         """The counters of random numbers, where there are some."""
@@ -296,17 +279,18 @@ class RolloutSetup:
             known[key] = kernel
         return kernel
 
-    def _refuse_spherical(self, what: str) -> None:
+    def _refuse_spherical(self, what: str, cure: str = "track and simulate have it") -> None:
         if not self.robot.system.direct and not isinstance(self.robot, ClosedRobot):
             raise InputError(
                 f"rollout: {what}: the actuators of '{self.robot.name}' do not act on its speeds "
-                "one by one; track and simulate have it."
+                f"one by one; {cure}."
             )
 
     def encoded(self, encoder: Any) -> None:
         """The counts of a revolution, or of a metre, and how far that is."""
         if encoder is None:
             return
+        self._refuse_spherical("encoder", "no encoder counts its coordinates; leave it out")
         if self.robot.nq != self.robot.nv:
             raise InputError(
                 f"rollout: encoder: '{self.robot.name}' has coordinates that none counts."
@@ -353,9 +337,7 @@ class RolloutSetup:
 
     def kept(self, names: Any) -> list[str]:
         """What is kept of states."""
-        asked = [names] if isinstance(names, str) else list(dict.fromkeys(names))
-        for name in asked:
-            one_of("rollout: keep", name, KEPT)
+        asked = names_of("rollout: keep", names, KEPT)
         if not asked:
             raise InputError(
                 f"rollout: keep is empty; expected some of {', '.join(KEPT)}, or no every."
@@ -381,7 +363,7 @@ class RolloutSetup:
         """In samples, one for all or one per run. What waits at first is what the law's model needs
         to hold the robot still, of the motors alone; without a law nothing."""
         late = np.asarray(on_host("rollout: delay", delay))
-        if late.dtype.kind not in "iu" or late.ndim > 1 or (late < 0).any():
+        if late.dtype.kind not in "iu" or late.ndim > 1 or not late.size or (late < 0).any():
             raise InputError(f"rollout: delay = {delay!r}; expected whole numbers of samples.")
         self.values.count("delay", late.shape)
         if late.max(initial=0):
@@ -445,6 +427,8 @@ class RolloutSetup:
         check_mu("rollout: mu", mu)
         bounce = restitution_of("rollout: restitution", restitution)
         stopped = restitution_of("rollout: stop_restitution", at_stops)
+        if not isinstance(stops, bool | np.bool_):
+            raise InputError(f"rollout: stops = {stops!r}; expected True or False.")
         contacts = find_contacts(self.robot.model, walls, points, bool(stops))
         if not len(contacts):
             return None
@@ -468,3 +452,26 @@ def parts_of(count: int) -> Iterator[slice]:
     """Rows, some at a time: what is computed of each takes little memory so."""
     for start in range(0, count, SOME):
         yield slice(start, min(start + SOME, count))
+
+
+def refuse_other_robot(what: str, robot: Dynamics, law: Law | None) -> None:
+    """Refuse a law of a robot with other joints."""
+    if law is not None and (law.robot.nq, law.robot.nv) != (robot.nq, robot.nv):
+        raise InputError(
+            f"{what}: the law is for '{law.robot.name}' with {law.robot.nv} speeds; "
+            f"'{robot.name}' has {robot.nv}. Make the law for this robot."
+        )
+
+
+def refuse_open(what: str, robot: Dynamics, q: Any) -> None:
+    """Of a robot with loops, refuse what does not close them."""
+    if not isinstance(robot, ClosedRobot) or on_gpu(q) or not robot.system.size("c"):
+        return
+    closure, starts = robot.kernel("closure"), np.atleast_2d(q)
+    for rows in parts_of(len(starts)):
+        open_by = np.abs(closure(starts[rows])).max(initial=0.0)
+        if not open_by < OPEN:
+            raise InputError(
+                f"{what}: the loops of '{robot.name}' are open by {open_by:.3g}; robot.assemble "
+                "closes them."
+            )
