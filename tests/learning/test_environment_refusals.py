@@ -10,7 +10,7 @@ from appell.control import PDGravity
 from appell.errors import InputError
 
 pytest.importorskip("gymnasium")
-from appell.learning import Env, Task, VectorEnv, holding  # noqa: E402
+from appell.learning import Env, Task, VectorEnv, holding
 
 LINK = """<link name="{}"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
