@@ -102,6 +102,14 @@ def one_of(what: str, x: Any, known: Iterable[str]) -> str:
     return x
 
 
+def names_of(what: str, x: Any, known: Iterable[str]) -> list[str]:
+    """Some of the names that are known, one or several, each once."""
+    known = tuple(known)
+    if not isinstance(x, str | Iterable):
+        raise InputError(f"{what} = {x!r}; expected one or several of {', '.join(known)}.")
+    return [one_of(what, name, known) for name in ([x] if isinstance(x, str) else dict.fromkeys(x))]
+
+
 def vector(what: str, x: Any, n: int, why: str = "") -> Array:
     """n finite numbers; ``why`` tells an error of their shape why there are n."""
     try:

@@ -13,7 +13,7 @@ from appell.control.rollouts.gpu_arguments import single
 from appell.control.rollouts.rollout_setup import RolloutSetup
 from appell.control.rollouts.values import checked
 from appell.errors import InputError
-from appell.given import one_of
+from appell.given import names_of, one_of, optional
 from appell.robots.dynamics import Array
 
 SMOOTH = (
@@ -36,6 +36,12 @@ class Backwards:
         values = setup.values
         self.shapes, self.runs = values.shapes, setup.count()
         outputs = [x for x in SMOOTH if x in setup.program.outputs]
+        optional(
+            "rollout: gradient",
+            gradient,
+            str | Mapping,
+            'the name of a result, or weights {"q": (runs, nq)}',
+        )
         given = {gradient: 1.0} if isinstance(gradient, str) else dict(gradient)
         for name in given:
             one_of("rollout: gradient", name, outputs)
@@ -46,9 +52,7 @@ class Backwards:
         self.of, self.given = list(given), given
         known = given_names(values.inputs, values.series, values.tables)
         self.steps = len(values.tables["t"]) - 1
-        asked = [by] if isinstance(by, str) else list(known) if by is None else list(by)
-        for name in asked:
-            one_of("rollout: by", name, known)
+        asked = names_of("rollout: by", list(known) if by is None else by, known)
         self.names = {known[name]: name for name in asked}
         self.by = list(self.names)
 
@@ -76,6 +80,7 @@ class Along:
     with them."""
 
     def __init__(self, setup: RolloutSetup, tangent: Mapping[str, Any]) -> None:
+        optional("rollout: tangent", tangent, Mapping, 'directions {"q0": (runs, nq)}')
         values, runs = setup.values, setup.count()
         known = given_names(values.inputs, values.series, values.tables)
         self.shapes = values.shapes
@@ -128,5 +133,13 @@ def given_names(*groups: Mapping[str, Array]) -> dict[str, str]:
         plain = name.removeprefix("law.").removeprefix("plant.")
         other = {y: x for x, y in _OTHERS.items()}.get(name)
         if name in _PLAIN or plain != name or other or name.startswith("payload."):
-            found[other or plain] = name
+            argument = other or plain
+            if argument in found:
+                told = ("the law's gain" if x.startswith("law.") else "the argument"
+                        for x in (found[argument], name))  # fmt: skip
+                raise InputError(
+                    f"rollout: '{argument}' is the name of {' and of '.join(sorted(told))}, and "
+                    "derivatives have one name each; give one of both, or rename the gain."
+                )
+            found[argument] = name
     return found

@@ -16,16 +16,13 @@ from appell.compile.sweep import tangent_program
 from appell.control.laws.law import Law
 from appell.control.rollouts.backwards import Along, Backwards
 from appell.control.rollouts.gpu_arguments import array_on_gpu, compared
-from appell.control.rollouts.integrators import METHODS
 from appell.control.rollouts.loop_program import LoopProgram
 from appell.control.rollouts.payload import Payload
 from appell.control.rollouts.rollout_setup import Noise, RolloutSetup
-from appell.control.rollouts.watched import ENDS, REDUCTIONS, UNASKED
+from appell.control.rollouts.watched import ENDS, FAILURES, REDUCTIONS, UNASKED
 from appell.errors import InputError
-from appell.given import number, one_of, whole
-from appell.robots.closed.closed_robot import ClosedRobot
+from appell.given import names_of, number, one_of, whole
 from appell.robots.dynamics import Array, Dynamics
-from appell.robots.kernels import float_kind
 from appell.walls import Wall
 
 Numbers = npt.ArrayLike
@@ -69,12 +66,15 @@ class Rollout:
 
     @cached_property
     def failed(self) -> npt.NDArray[np.bool_]:
-        """Which runs came to a number that is not finite, or to a singular configuration of loops:
-        their results are invalid. Of runs on a GPU an array there, of CuPy, PyTorch or JAX as the
-        others are; where the results are `DeviceArray`s, one of NumPy."""
+        """Which runs came to a number that is not finite, near a singular configuration of loops or
+        limbs, or to a step whose equation "implicit_midpoint" could not solve. Their results are
+        invalid: a settling time is infinite, success 0, other reductions are NaN. Of runs on a GPU
+        an array there, of CuPy, PyTorch or JAX as the others are; where the results are
+        `DeviceArray`s, one of NumPy."""
         lost: npt.NDArray[np.bool_] = compared(self.reductions["failed_at"]) < np.inf
-        if "singular_at" in self.reductions:
-            lost = lost | (compared(self.reductions["singular_at"]) < np.inf)
+        for name in FAILURES[1:]:
+            if name in self.reductions:
+                lost = lost | (compared(self.reductions[name]) < np.inf)
         return lost
 
     def __len__(self) -> int:
@@ -238,7 +238,9 @@ def rollout(
         },
         target,
     )  # fmt: skip
-    setup = RolloutSetup(robot, law, number("rollout: dt", dt), runs)
+    if isinstance(dt, str):
+        raise InputError(f"rollout: dt = {dt!r}; expected a number of seconds greater than zero.")
+    setup = RolloutSetup(robot, law, number("rollout: dt", dt), runs, integrator, dtype)
     plan = setup.motion(trajectory, q0, v0, steps)
     count = len(plan.t) - 1
     setup.numbered(ids, noise)
@@ -255,8 +257,8 @@ def rollout(
     setup.commands(tau, count)
     kept = [] if every is None else setup.kept(keep)
     program.sense(encoder is not None, differences, setup.noisy("q", "v"))
+    setup.refuse_gains(gains)
     if law is not None:
-        setup.refuse_gains(gains)
         program.control(law, gains or {})
     program.remember([x for x in ("commanded", "measured") if x in kept])
     limit = setup.limited(torque_limit)
@@ -268,10 +270,8 @@ def rollout(
     names = [x for x in names if x not in ENDS]
     if "settling_time" in names or "success" in ends:
         setup.each("tolerance", tolerance, robot.nv, "tolerance")
-    looped = isinstance(robot, ClosedRobot)
-    always = [x for x in UNASKED if looped or x not in ("least_margin", "singular_at")]
     more = ["error"] if {"success", "final_error"} & set(ends) else []
-    program.watch([*names, *always], setup.follows, more)
+    program.watch([*names, *setup.unasked()], setup.follows, more)
     if "energy" in ends:
         program.energies()
     if "final_error" in ends:
@@ -280,8 +280,9 @@ def rollout(
         program.succeed()
     if cost is not None:
         program.pay(cost, setup.follows)
+    program.spoil()
     program.move(
-        one_of("rollout: integrator", integrator, METHODS),
+        setup.integrator,
         parts,
         formulation,
         slip,
@@ -294,24 +295,23 @@ def rollout(
     setup.identified(runs, ids)
     if gradient is not None and kept:
         raise InputError("rollout: gradient keeps no states; leave every out, or ask twice.")
-    kind = float_kind(dtype)
     on = {"stream": stream, "like": example} if cuda else {}
     if tangent is not None:
         if gradient is not None or kept:
             raise InputError("rollout: tangent goes with no gradient and no every; ask for one.")
         along = Along(setup, tangent)
-        kernel = _kernel(robot, law, program, [], kind, target, along=along)
+        kernel = _kernel(robot, law, program, [], setup.dtype, target, along=along)
         inputs = {**values.inputs, **along.inputs}
         _, results = kernel(runs, inputs, values.table_of_all, along.series, count, **on)
         plain, slopes = along.parted(results)
         return replace(_result(setup, plain, {}, plan.t[:0]), tangent=slopes)
     given = (runs, values.inputs, values.table_of_all, values.series, count)
     if gradient is None:
-        kernel = _kernel(robot, law, program, kept, kind, target)
+        kernel = _kernel(robot, law, program, kept, setup.dtype, target)
         paths, results = kernel(*given, gap, **on)
         return _result(setup, results, paths, plan.t[::gap] if kept else plan.t[:0])
     back = Backwards(setup, gradient, by)
-    kernel = _kernel(robot, law, program, [], kind, target, back)
+    kernel = _kernel(robot, law, program, [], setup.dtype, target, back)
     results, found = kernel(*given, back.seeds(), **on)
     ended = _result(setup, results, {}, plan.t[:0])
     return replace(ended, gradient=back.named(found))
@@ -354,8 +354,5 @@ def _result(setup: RolloutSetup, results: Mapping[str, Array], paths: Any, t: Ar
 
 
 def _reductions(given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else list(dict.fromkeys(given or ()))
     known = [*(x for x in REDUCTIONS if x not in UNASKED), *ENDS]
-    for name in names:
-        one_of("rollout: reduce", name, known)
-    return names
+    return names_of("rollout: reduce", () if given is None else given, known)

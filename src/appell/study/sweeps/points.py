@@ -436,9 +436,11 @@ def _lost(runs: Rollout, k: int) -> str:
     at = runs.reductions["failed_at"][k]
     if np.isfinite(at):
         return f"numbers are not finite from {at:.6g} s on"
-    return (
-        f"near a singular configuration of its loops at {runs.reductions['singular_at'][k]:.6g} s"
-    )
+    singular = runs.reductions.get("singular_at")
+    if singular is not None and np.isfinite(singular[k]):
+        return f"near a singular configuration of its loops at {singular[k]:.6g} s"
+    at = runs.reductions["unsolved_at"][k]
+    return f"the iteration of implicit_midpoint did not converge at {at:.6g} s; take shorter steps"
 
 
 def _hashable(x: Any) -> Any:
