@@ -108,6 +108,7 @@ def _file(places: Positions, task: FileTask) -> tuple[Trajectory, Array | None]:
     except InputError:
         if not isinstance(robot, ClosedRobot):
             raise
+        whole: Trajectory | None
         try:
             whole = read(robot.joint_names)
         except InputError:

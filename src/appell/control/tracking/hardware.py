@@ -179,8 +179,9 @@ class Adc:
         return step if np.ndim(step) else float(step)
 
     def __call__(self, q: Array) -> Array:
-        code = np.clip(np.round((q - self.low) / self.step), 0, 2**self.bits - 1)
-        return np.asarray(self.low + self.step * code)
+        low = np.asarray(self.low, dtype=float)
+        code = np.clip(np.round((q - low) / self.step), 0, 2**self.bits - 1)
+        return np.asarray(low + self.step * code)
 
 
 class Sensors:
