@@ -447,15 +447,15 @@ class Scenario(Section):
         data = json.loads(self.text())
         for table, key in coded(data):
             table[key] = seen_from(table[key], self.source.folder, Path(folder))
-        for table, _, key in (path.partition(".") for path in FILES):
-            name = data[table].get(key)
-            if not is_file(f"{table}.{key}", name):
+        for section, _, key in (path.partition(".") for path in FILES):
+            name = data[section].get(key)
+            if not is_file(f"{section}.{key}", name):
                 continue
             file = (self.source.folder / Path(name).expanduser()).absolute()
             try:
-                data[table][key] = Path(os.path.relpath(file, Path(folder).absolute())).as_posix()
+                data[section][key] = Path(os.path.relpath(file, Path(folder).absolute())).as_posix()
             except ValueError:  # on another drive
-                data[table][key] = str(file)
+                data[section][key] = str(file)
         return json.dumps(data, indent=2)
 
     @contextmanager

@@ -218,7 +218,8 @@ def _simulated(scenario: Scenario, robot: Any, motors: Any) -> dict[str, Any]:
             place = scenario.source.place(("expect", name))
             raise Located(f"{place}: not with {scenario.task.kind}, which follows nothing.")
     contacts, integrator = scenario.contacts, scenario.integrator
-    pushes = disturbances_of(scenario, robot, scenario.task.until)  # type: ignore[union-attr]
+    until = getattr(scenario.task, "until", None)
+    pushes = disturbances_of(scenario, robot, np.inf if until is None else until)
     return {
         **{name: getattr(contacts, name) for name in type(contacts).model_fields},
         **{name: getattr(integrator, name) for name in type(integrator).model_fields},
