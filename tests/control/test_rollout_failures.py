@@ -81,7 +81,7 @@ def test_an_implicit_step_that_does_not_converge_is_flagged(dtype):
 
 def test_friction_that_an_implicit_step_cannot_follow_is_refused():
     robot = slider(0.0)
-    with pytest.raises(InputError, match="implicit_midpoint; expected less than 125/s"):
+    with pytest.raises(InputError, match="expected less than 125/s for implicit_midpoint"):
         appell.rollout(robot, v0=[1.0], steps=1, integrator="implicit_midpoint", viscous=500.0)
     found = appell.rollout(robot, v0=[1.0], steps=1, integrator="implicit_midpoint", viscous=120.0)
     share = 120.0 * 1e-3 / 2

@@ -250,7 +250,7 @@ class RolloutSetup:
             raise InputError(
                 f"rollout: friction of joint '{name}' changes its speed at "
                 f"a rate of {rate[joint]:.3g}/s below slip = {slip:g}, too fast for steps of {h:g} "
-                f"s by {self.integrator}; expected less than {stable / h:.3g}/s. Give a larger "
+                f"s; expected less than {stable / h:.3g}/s for {self.integrator}. Give a larger "
                 "slip, more substeps, or the inertia of its rotor (robot.with_armature)."
             )
 
