@@ -22,14 +22,16 @@ from typer.testing import CliRunner
 import appell
 from appell.cli import app
 from appell.cli.control_view import in_viewer
-from appell.errors import AppellError, InputError
+from appell.errors import AppellError, InputError, UrdfWarning
 from appell.model.place import Place
+from appell.model.shapes import Shape
 from appell.model.units import units_of
 from appell.robots.closed.loops import Loop
 from appell.show.viewer import server as servers
 from appell.show.viewer.played_motion import Strike, of_samples
 from appell.show.viewer.read_outs import units_of_actuators
 from appell.show.viewer.robot_viewer import RobotViewer, Viewer
+from appell.show.viewer.triangles import triangles
 from appell.show.viewer.view import view_file
 from appell.simulation import load_run
 from tests.viewer_pages import DRAWN, until, value
@@ -583,3 +585,9 @@ def test_the_command_writes_a_page(tmp_path):
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()) == target
     assert target.exists()
+
+
+def test_a_shape_without_extent_is_warned_of_and_left_out():
+    shape = Shape("arm", "sphere", (0.0,), np.eye(3), np.zeros(3), None)
+    with pytest.warns(UrdfWarning, match="sphere of link 'arm' has no extent"):
+        assert triangles(shape) == []
