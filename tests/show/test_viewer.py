@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,13 +22,16 @@ from typer.testing import CliRunner
 import appell
 from appell.cli import app
 from appell.cli.control_view import in_viewer
-from appell.errors import AppellError, InputError
+from appell.errors import AppellError, InputError, UrdfWarning
 from appell.model.place import Place
+from appell.model.shapes import Shape
 from appell.model.units import units_of
 from appell.robots.closed.loops import Loop
 from appell.show.viewer import server as servers
 from appell.show.viewer.played_motion import Strike, of_samples
+from appell.show.viewer.read_outs import units_of_actuators
 from appell.show.viewer.robot_viewer import RobotViewer, Viewer
+from appell.show.viewer.triangles import triangles
 from appell.show.viewer.view import view_file
 from appell.simulation import load_run
 from tests.viewer_pages import DRAWN, until, value
@@ -519,6 +523,40 @@ def test_wrong_options_are_refused(wrong):
         appell.view("puma560")
 
 
+@pytest.mark.parametrize("host", ["192.0.2.1", "nonexistent.invalid", "a" * 70 + ".invalid"])
+def test_an_address_of_no_interface_here_is_refused(host):
+    with pytest.raises(AppellError, match=f"no viewer at {re.escape(host)}: .*127.0.0.1"):
+        servers.start_server(host)
+
+
+def test_a_port_that_is_taken_is_refused():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(AppellError, match=f"no viewer at 127.0.0.1:{port}: .*another port"):
+            servers.start_server(port=port)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"), [("::1", "http://[::1]:8000"), ("::", "http://[::1]:8000"),
+                      ("0.0.0.0", "http://127.0.0.1:8000"), ("a.org", "http://a.org:8000")],
+)  # fmt: skip
+def test_the_address_of_a_page_can_be_opened(host, url):
+    viewer = Viewer.__new__(Viewer)
+    viewer.server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8000)
+    assert viewer.url == url
+
+
+def test_forces_of_legs_that_are_driven_are_in_newtons():
+    robot = appell.load("stewart_gough")
+    assert {u.force for u in units_of_actuators(robot)} == {"N"}
+    n = len(robot.actuated)
+    still = np.tile(robot.neutral(), (2, 1)), np.zeros((2, robot.nv))
+    curves = of_samples(robot, [0.0, 1.0], *still, np.ones((2, n))).curves
+    assert (curves[-1].title, curves[-1].unit, len(curves[-1].names)) == ("force", "N", n)
+
+
 def test_what_is_missing_is_named_with_the_command_to_install_it(monkeypatch):
     monkeypatch.setattr(servers, "find_spec", lambda name: None)
     with pytest.raises(AppellError, match=r"pip install 'appell\[view\]'"):
@@ -547,3 +585,9 @@ def test_the_command_writes_a_page(tmp_path):
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()) == target
     assert target.exists()
+
+
+def test_a_shape_without_extent_is_warned_of_and_left_out():
+    shape = Shape("arm", "sphere", (0.0,), np.eye(3), np.zeros(3), None)
+    with pytest.warns(UrdfWarning, match="sphere of link 'arm' has no extent"):
+        assert triangles(shape) == []

@@ -97,6 +97,7 @@ def export(
 ) -> None:
     """Write an equation or a controller (law) as dependency-free C99, or as object code."""
     from rich.console import Console
+    from rich.markup import escape
 
     from appell import export as exports
 
@@ -123,7 +124,7 @@ def export(
     if not force and place.is_dir() and any(place.iterdir()):
         place = free_path(place)
     chosen |= {"name": label, "dtype": dtype}
-    with Console(stderr=True, quiet=quiet).status(f"{label}: recording, compiling"):
+    with Console(stderr=True, quiet=quiet).status(escape(f"{label}: recording, compiling")):
         if target == "c":
             made = exports.c(what, place, quantity, **chosen)
         else:

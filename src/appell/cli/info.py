@@ -65,11 +65,12 @@ def _draw(robot: Any, wanted: Path) -> Path:
     """Write the picture of a robot, and give the path that it has."""
     from appell.errors import InputError
     from appell.show.film_page import picture_svg
+    from appell.show.whole_file import write_whole
 
     if wanted.suffix.lower() != ".svg":
         raise InputError(f"--picture {wanted}: expected the name of an .svg file.")
     path = free_path(wanted)
-    path.write_text(picture_svg(robot), encoding="utf-8")
+    write_whole(path, picture_svg(robot))
     return path
 
 

@@ -40,6 +40,7 @@ def new(
     Its JSON Schema is written beside it, by which editors complete it. For instance:
     appell new ur5 --task circle -o circle.toml && appell run circle.toml
     """
+    from appell.show.whole_file import write_whole
     from appell.study import json_schema
     from appell.study.starter import SCHEMA, new_scenario
 
@@ -58,12 +59,9 @@ def new(
         print_json({"text": text}) if as_json else typer.echo(text, nl=False)
         return
     schema = file.with_name(SCHEMA)
-    try:
-        file.write_text(text)
-        if force or not schema.exists():
-            schema.write_text(json_schema())
-    except OSError as problem:
-        raise InputError(f"{file} cannot be written: {problem.strerror}.") from None
+    write_whole(file, text)
+    if force or not schema.exists():
+        write_whole(schema, json_schema())
     if as_json:
         print_json({"scenario": str(file), "schema": str(schema)})
         return

@@ -43,12 +43,13 @@ def print_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = 
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(head):
-        table.add_column(name, justify="left" if k in left else "right", overflow="fold")
+        table.add_column(Text(name), justify="left" if k in left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as they are: names may have [brackets]
     console = Console()
     console = console if console.is_terminal else Console(width=max(console.width, 120))
     console.print(table)

@@ -22,6 +22,7 @@ from appell.show.page import page
 from appell.show.scene import View
 from appell.show.viewer.played_motion import PlayedMotion, of_samples
 from appell.show.viewer.postures import Postures
+from appell.show.whole_file import write_whole
 
 NOTE = (
     "A moving picture. With the extra 'view' (pip install 'appell[view]') there are sliders, the "
@@ -39,7 +40,7 @@ def write_film_page(path: str | os.PathLike[str], shown: Any, q: Any = None) -> 
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"html = {str(path)!r}; expected the name of an .html file.")
-    target.write_text(film_page(shown, q), encoding="utf-8")
+    write_whole(target, film_page(shown, q))
     return target
 
 

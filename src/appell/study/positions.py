@@ -56,9 +56,13 @@ class Positions:
             x[k] = scale[k] * _one(name, value)
         return x
 
-    def limits(self, given: Any) -> Any:
+    def limits(self, name: str, given: Any) -> Any:
         """Limits of speed or acceleration, one for all joints or one per joint, or None."""
-        return None if given is None else np.array(given) * self.scale
+        if given is None or np.ndim(given) == 0:
+            return None if given is None else float(given) * self.scale
+        names = self.robot.independent
+        why = f"'{self.robot.name}' has {', '.join(names)}: one number is for all; "
+        return vector(name, given, len(names), why) * self.scale
 
     @property
     def scale(self) -> Array:

@@ -20,6 +20,7 @@ from appell.errors import InputError, nearest
 from appell.robots.closed.side_file import close_by_file
 from appell.robots.dynamics import Dynamics
 from appell.robots.registry import load
+from appell.robots.spherical.spherical_robot import SphericalRobot
 from appell.study.disturbances import disturbances_of
 from appell.study.own_code import imported
 from appell.study.positions import Positions, positions_of
@@ -101,6 +102,7 @@ def robot_of(scenario: Scenario, *, believed: bool = False) -> Dynamics:
         robot = load(model, **options)
     if section.locked:
         with scenario.at("robot", "locked"):
+            _refuse_limbs(robot, "joints that can be locked")
             robot = robot.locked(positions_of(scenario, robot).held(section.locked))
     if section.loops is not None:
         with scenario.at("robot", "loops"):
@@ -121,16 +123,29 @@ def _changed(scenario: Scenario, robot: Any, believed: bool) -> Any:
             robot = robot.with_parameters(other.scale * robot.parameters)
     with scenario.at(*table, "gravity"):
         robot = robot if gravity is None else robot.with_gravity(gravity)
-    with scenario.at(*table, "armature"):
-        robot = robot.with_armature(armature) if armature else robot
+    if armature:
+        with scenario.at(*table, "armature"):
+            _refuse_limbs(robot, "armature (rotors)")
+            robot = robot.with_armature(armature)
     if own.springs:
         with scenario.at("robot", "springs"):
+            _refuse_limbs(robot, "springs")
             robot = robot.with_springs(positions_of(scenario, robot).springs(own.springs))
     if payload is not None and payload.mass > 0:
         with scenario.at(*table, "payload"):
+            if payload.link:
+                _refuse_limbs(robot, "payload.link: a payload is on its platform")
             load = (payload.mass, payload.com, payload.inertia)
             robot = robot.with_payload(*load, **({"link": payload.link} if payload.link else {}))
     return robot
+
+
+def _refuse_limbs(robot: Any, what: str) -> None:
+    """Refuse what spherical parallel robots have not."""
+    if isinstance(robot, SphericalRobot):
+        raise InputError(
+            f"'{robot.name}' is a spherical parallel robot, which has no {what}; leave it out."
+        )
 
 
 def law_of(scenario: Scenario, robot: Dynamics) -> Law:

@@ -25,7 +25,7 @@ from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import is_tree
 from appell.study.positions import middle
 from appell.study.run_scenario import run
-from appell.study.scenario import Scenario, Source
+from appell.study.scenario import Scenario, Source, is_file
 from appell.study.scenario_build import build, robot_of
 from appell.study.scenario_file import checked
 
@@ -47,7 +47,7 @@ def new_scenario(
     if task is not None:
         one_of("task", task, TASKS)
     folder = (file or Path("x")).parent
-    robot: Data = {"model": _seen_from(folder, model) if model.endswith(".urdf") else model}
+    robot: Data = {"model": _seen_from(folder, model) if is_file("robot.model", model) else model}
     if loops is not None:
         robot["loops"] = _seen_from(folder, loops)
     source = Source(folder / "new.toml")
@@ -347,7 +347,7 @@ def _written(data: Data, robot: Dynamics) -> str:
     kind = data["task"]["kind"]
     title = f"{robot.name}: {kind}"
     lines = [
-        f"#:schema ./{SCHEMA}", f"title = {json.dumps(title)}",
+        f"#:schema ./{SCHEMA}", f"title = {_toml(title)}",
         _entry("angles", data["angles"], "angles"),
     ]  # fmt: skip
     for table in ("robot", "start", "task", "walls", "contacts", "law", "sampling", "integrator",
@@ -388,8 +388,9 @@ def _toml(value: Any) -> str:
         return "{" + ", ".join(f"{_key(k)} = {_toml(x)}" for k, x in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    # TOML has no surrogate pairs, and wants DEL escaped, which JSON does not.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)

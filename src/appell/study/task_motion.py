@@ -66,7 +66,7 @@ def _moves(places: Positions, task: MovesTask, q: Array) -> Trajectory:
 
 def _move(places: Positions, move: JointMove, q0: Array, q1: Array) -> Trajectory:
     limits = {
-        name: places.limits(getattr(move, name)) for name in ("speed", "acceleration", "jerk")
+        name: places.limits(name, getattr(move, name)) for name in ("speed", "acceleration", "jerk")
     }
     given = {name: x for name, x in (limits | {"duration": move.duration}).items() if x is not None}
     make: Callable[..., Trajectory] = getattr(control, move.profile)
@@ -86,7 +86,7 @@ def _via(places: Positions, task: ViaTask, q: Array) -> Trajectory:
         return control.spline(points, [0.0, *task.times], ends=task.ends or "clamped")
     robot: Any = places.robot
     path = control.spline(points, np.arange(len(points)), ends=task.ends or "natural")
-    rates = places.limits(task.speed), places.limits(task.acceleration)
+    rates = [places.limits(name, getattr(task, name)) for name in ("speed", "acceleration")]
     return control.time_optimal(robot, path, task.torque, *rates)
 
 

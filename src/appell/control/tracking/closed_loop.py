@@ -194,9 +194,18 @@ class _SampledLoop:
         told the time."""
         t, state = self.plan.t.tolist(), self.law.initial
         stopped = None
-        done = at_once(self.law, self.plan, self.sensors, self.drive, self.plant, self.stops, y)
-        if done is not None:
-            self.rows, self.plant.steps, y, state = done
+        how = self.law, self.plan, self.sensors, self.drive, self.plant, self.stops, y
+        try:
+            for part in at_once(*how):
+                self.rows += part.rows
+                self.plant.pieces += part.pieces
+                y, state = part.y, part.state
+                show(t[len(self.rows)], 0)
+        except KeyboardInterrupt:
+            interrupted()
+            k = len(self.rows)
+            self.sample(k, y, state)
+            return self.result(f"interrupted at {t[k]:.6g} s")
         for k, now in enumerate(t[len(self.rows) :], start=len(self.rows)):
             held, state, stopped = self.sample(k, y, state)
             show(now, 0)

@@ -107,7 +107,7 @@ class Bar(Progress):
         from rich.progress import Progress as RichProgress
 
         self._log_method(alone)
-        columns = (BarColumn(), TextColumn("{task.description}"))
+        columns = (BarColumn(), TextColumn("{task.description}", markup=False))
         with RichProgress(*columns, console=self._console, transient=True) as bar:
             task = bar.add_task("", total=count, completed=count - left)
 
