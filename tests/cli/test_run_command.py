@@ -188,6 +188,44 @@ def test_new_takes_urdf_files_with_loops_seen_from_where_it_writes(command, tmp_
     assert command("run", "mine/a.toml", "-q").exit_code == 0
 
 
+def _closed_chain(folder):
+    """A closed chain whose loops' file has the name that the scenario would have."""
+    from shutil import copy
+
+    from tests.study.test_gallery import FOLDER
+
+    copy(FOLDER / "four_bar.urdf", folder)
+    copy(FOLDER / "four_bar_loops.toml", folder / "four_bar.toml")
+    return "four_bar.urdf", "--loops", "four_bar.toml"
+
+
+def test_new_leaves_the_file_of_loops_alone(command, tmp_path):
+    robot = _closed_chain(tmp_path)
+    before = (tmp_path / "four_bar.toml").read_text()
+    result = command("new", *robot)
+    assert result.exit_code == 0, result.output
+    assert read_scenario(tmp_path / "four_bar_scenario.toml").robot.loops == "four_bar.toml"
+    refused = command("new", *robot, "-o", "four_bar.toml", "--force")
+    assert refused.exit_code == 2
+    assert "is read here" in refused.stderr
+    assert (tmp_path / "four_bar.toml").read_text() == before
+
+
+def test_nothing_is_written_onto_what_is_read(command, tmp_path):
+    file = tmp_path / "scenario.json"
+    file.write_text('{"robot": "two_link", "task": {"kind": "hold", "until": 0.1}}')
+    (tmp_path / "mine.toml").write_text(HOLD % 0.01)
+    for arguments in (
+        ("run", "scenario.json", "-o", ".", "--force"),
+        ("sweep", "new", "mine.toml", "-o", "mine.toml", "--force"),
+    ):
+        refused = command(*arguments)
+        assert refused.exit_code == 2
+        assert "is read here" in refused.stderr
+    assert "two_link" in file.read_text()
+    assert (tmp_path / "mine.toml").read_text() == HOLD % 0.01
+
+
 def test_new_offers_the_robots_own_gravity():
     assert "# gravity = [0.0, -9.81, 0.0] # m/s^2" in new_scenario("five_bar", "moves")
 

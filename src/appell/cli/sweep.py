@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.completion import SETTINGS, files
-from appell.cli.options import Json, Quiet, note, print_written, verbose_option
+from appell.cli.options import Json, Quiet, keep_inputs, note, print_written, verbose_option
 from appell.cli.tables import print_json, print_table
 from appell.errors import InputError
 
@@ -183,6 +183,7 @@ def new_sweep(
     from appell.study.sweeps.study_starter import SCHEMA, new_study, study_schema
 
     file = output or Path(f"{scenario.stem}_study.toml")
+    keep_inputs(file, scenario)
     if file.exists() and not force:
         raise InputError(f"{file} is there already; give another name with --output, or --force.")
     if file.suffix != ".toml":
