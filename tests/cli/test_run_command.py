@@ -226,6 +226,27 @@ def test_nothing_is_written_onto_what_is_read(command, tmp_path):
     assert (tmp_path / "mine.toml").read_text() == HOLD % 0.01
 
 
+HINTED = {
+    "ur5": None, "panda": "moves", "kinova": "hold", "solo12": "fall", "five_bar": "moves",
+    "agile_wrist": "moves", "differential_drive": "fall", "stewart_gough": "fall",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("robot", HINTED)
+def test_every_hint_of_a_new_scenario_works_where_it_stands(robot, tmp_path):
+    lines = new_scenario(robot, HINTED[robot]).splitlines()
+    hints = [k for k, line in enumerate(lines) if re.match(r"# [a-z_]+ = ", line)]
+    assert {"outputs", "gravity"} <= {lines[k].split()[1] for k in hints}
+    file = tmp_path / "hinted.toml"
+    for k in hints:
+        file.write_text("\n".join([*lines[:k], lines[k].removeprefix("# "), *lines[k + 1 :]]))
+        assert build(read_scenario(file)), lines[k]
+    outputs = next(k for k in hints if lines[k].startswith("# outputs"))
+    lines[outputs] = lines[outputs].removeprefix("# ")
+    file.write_text("\n".join(lines))
+    assert read_scenario(file).outputs.animation
+
+
 def test_new_offers_the_robots_own_gravity():
     assert "# gravity = [0.0, -9.81, 0.0] # m/s^2" in new_scenario("five_bar", "moves")
 

@@ -322,7 +322,6 @@ _COMMENTS = {
 }
 _MORE = {
     "robot": (
-        "# payload = {mass = 1.0, com = [0, 0, 0.05]}",
         "# locked = {}                # joints that are held, with their positions",
         "# friction = true            # that of the robot's own joints",
     ),
@@ -340,6 +339,7 @@ def _written(data: Data, robot: Dynamics) -> str:
     lines = [
         f"#:schema ./{SCHEMA}", f"title = {json.dumps(title)}",
         _entry("angles", data["angles"], "angles"),
+        "# outputs = {animation = true} # show the moving robot in the report",
     ]  # fmt: skip
     for table in ("robot", "start", "task", "walls", "contacts", "law", "sampling", "integrator",
                   "expect"):  # fmt: skip
@@ -347,13 +347,12 @@ def _written(data: Data, robot: Dynamics) -> str:
             head = f"[[{table}]]" if isinstance(data[table], list) else f"[{table}]"
             lines += ["", head]
             lines += [_entry(k, x, f"{table}.{k}") for k, x in section.items()]
-        lines += [_gravity(robot)] if table == "robot" else ()
+        lines += [_gravity(robot), *_payload(robot)] if table == "robot" else ()
         lines += _MORE.get(table, ()) if table in data else ()
     others = ", ".join(name for name in _OTHERS if name not in data)
     lines += [
         "", f"# Other sections: {others}.",
         "# docs/scenarios.md describes them; editors complete them by the schema beside this file.",
-        "# outputs = {animation = true} shows the moving robot in the report.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -362,6 +361,18 @@ def _gravity(robot: Dynamics) -> str:
     """The robot's own gravity, to be changed."""
     field = [float(f"{x:.6g}") + 0.0 for x in robot.model.gravity]
     return f"# gravity = {_toml(field):<16} # m/s^2, in the base's axes"
+
+
+def _payload(robot: Any) -> list[str]:
+    """A load at the tip or, where there are several, on a link that takes one."""
+    for link in (None, _farthest(robot), *reversed(robot.link_names)):
+        named = {} if link is None else {"link": link}
+        try:
+            robot.with_payload(1.0, (0.0, 0.0, 0.05), **named)
+        except AppellError:
+            continue
+        return [f"# payload = {_toml({**named, 'mass': 1.0, 'com': [0.0, 0.0, 0.05]})}"]
+    return []
 
 
 def _sections(found: Any) -> list[Data]:
