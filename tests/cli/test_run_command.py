@@ -226,6 +226,51 @@ def test_nothing_is_written_onto_what_is_read(command, tmp_path):
     assert (tmp_path / "mine.toml").read_text() == HOLD % 0.01
 
 
+SCARA = """<robot name="scara"><link name="base"/>
+<link name="a"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<link name="b"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<link name="c"><inertial><mass value="1"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+<limit lower="-2" upper="2" velocity="6" effort="80"/></joint>
+<joint name="j2" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0"/>
+<axis xyz="0 0 1"/><limit lower="-2.6" upper="2.6" velocity="8" effort="40"/></joint>
+<joint name="j3" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="0.25 0 0"/>
+<axis xyz="0 0 -1"/><limit lower="0" upper="0.2" velocity="1" effort="100"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("task", ["line", "circle"])
+def test_new_starts_a_scara_bent_where_its_arm_is_not_singular(task, tmp_path):
+    (tmp_path / "scara.urdf").write_text(SCARA)
+    file = tmp_path / "a.toml"
+    file.write_text(new_scenario(str(tmp_path / "scara.urdf"), task, file=file))
+    assert abs(read_scenario(file).start.q["j2"]) > 20
+
+
+def test_new_moves_the_frame_that_is_named(command, tmp_path):
+    result = command("new", "five_bar", "--frame", "tip1", "-o", "a.toml")
+    assert result.exit_code == 2  # there is none
+    frame = "wrist_2_link"
+    assert command("new", "ur5", "--frame", frame, "-o", "a.toml").exit_code == 0
+    assert read_scenario(tmp_path / "a.toml").task.frame == frame
+    refused = command("new", "ur5", "--frame", frame, "--task", "hold", "-o", "b.toml")
+    assert refused.exit_code == 2
+    assert "goes with" in refused.stderr
+
+
+@pytest.mark.parametrize("robot", ["puma560", "stewart_gough"])
+def test_torques_of_a_new_scenario_hold_the_robot_up(robot, tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(new_scenario(robot, "torque"))
+    built = build(read_scenario(file))
+    robot, q = built.robot, built.options["q0"]
+    tau = list(read_scenario(file).task.torque.values())
+    a = robot.forward_dynamics(q, [0.0] * robot.nv, tau)
+    assert abs(a).max() < 1e-2
+
+
 HINTED = {
     "ur5": None, "panda": "moves", "kinova": "hold", "solo12": "fall", "five_bar": "moves",
     "agile_wrist": "moves", "differential_drive": "fall", "stewart_gough": "fall",

@@ -26,6 +26,9 @@ def new(
             autocompletion=names(TASKS),
         ),
     ] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="The link that moves along a line or a circle.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -58,7 +61,11 @@ def new(
     if not printed and file.suffix != ".toml":
         raise InputError(f"{file}: scenarios are written as .toml files; give such a name.")
     text = new_scenario(
-        robot, task, loops=None if loops is None else str(loops), file=None if printed else file
+        robot,
+        task,
+        frame=frame,
+        loops=None if loops is None else str(loops),
+        file=None if printed else file,
     )
     if printed:
         print_json({"text": text}) if as_json else typer.echo(text, nl=False)

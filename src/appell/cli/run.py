@@ -31,6 +31,7 @@ def run(
     scenario: Annotated[
         Path | None,
         typer.Argument(
+            metavar="SCENARIO",
             help="A .toml or .json file (appell new writes one); by default the PUMA's line.",
             autocompletion=files(*SETTINGS),
         ),

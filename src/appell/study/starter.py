@@ -30,6 +30,7 @@ from appell.study.scenario_build import build, robot_of
 from appell.study.scenario_file import checked
 
 TASKS = ("line", "circle", "moves", "via", "hold", "torque", "fall")
+PATHS = TASKS[:2]  # of a frame
 Data = dict[str, Any]
 
 SCHEMA = "scenario.schema.json"  # beside the file, for editors
@@ -39,12 +40,20 @@ _TURN, _SLIDE = 10.0, 0.02  # degrees and m that joints move
 
 
 def new_scenario(
-    model: str, task: str | None = None, *, loops: str | None = None, file: Path | None = None
+    model: str,
+    task: str | None = None,
+    *,
+    frame: str | None = None,
+    loops: str | None = None,
+    file: Path | None = None,
 ) -> str:
     """The text of a commented TOML file with a scenario for a robot: the task of that kind, or the
-    first of TASKS that the robot can do. Paths are written as seen from the ``file``."""
+    first of TASKS that the robot can do. ``frame`` is the link that moves along a line or a circle.
+    Paths are written as seen from the ``file``."""
     if task is not None:
         one_of("task", task, TASKS)
+        if frame is not None and task not in PATHS:
+            raise InputError(f"a frame goes with the tasks {' and '.join(PATHS)}, not {task}.")
     folder = (file or Path("x")).parent
     robot: Data = {"model": _seen_from(folder, model) if model.endswith(".urdf") else model}
     if loops is not None:
@@ -53,9 +62,10 @@ def new_scenario(
     head: Data = {"angles": "degrees", "robot": robot}
     subject = robot_of(checked({**head, "task": {"kind": "fall", "until": 1}}, source))
     reasons = []
-    for kind in TASKS if task is None else (task,):
+    suited = TASKS if frame is None else PATHS
+    for kind in suited if task is None else (task,):
         try:
-            for body in islice(_proposals(kind, subject), _TRIES):
+            for body in islice(_proposals(kind, subject, frame), _TRIES):
                 try:
                     _try(checked({**head, **body}, source), subject)
                 except AppellError as problem:
@@ -93,17 +103,13 @@ def _seen_from(folder: Path, path: str) -> str:
 # What might be done
 
 
-def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
+def _proposals(kind: str, robot: Dynamics, frame: str | None) -> Iterator[Data]:
     """Starts and tasks of a kind, the best first; what cannot be built is passed over."""
     if kind == "fall":
         yield _falling(robot)
         return
     if kind == "torque":
-        if not robot.actuated or is_tree(robot):
-            raise InputError("torques are for robots with loops or wheels; fall suits others.")
-        for size in (1.0, 0.1, 0.01):
-            torque = dict.fromkeys(robot.actuated, size)
-            yield {"task": {"kind": "torque", "until": 1.0, "torque": torque}} | _inelastic()
+        yield from _driven(robot)
         return
     law = ComputedTorque(robot)
     gains = {f.name: float(np.asarray(f.default)) for f in fields(law) if f.name in law.gains}
@@ -112,8 +118,8 @@ def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
         "sampling": {"period": 0.002},
         "expect": {"max_error": 1.0},
     }
-    if kind in ("line", "circle"):
-        for q, task in _paths(kind, robot):
+    if kind in PATHS:
+        for q, task in _paths(kind, robot, frame):
             yield {"start": {"q": _by_name(robot, q)}, "task": task, **shared}
         return
     q = _inside(robot)
@@ -129,6 +135,23 @@ def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
         "via": {"kind": "via", "points": [there, back], "times": [1.0, 2.0]},
     }
     yield start | {"task": tasks[kind]} | shared
+
+
+def _driven(robot: Any) -> Iterator[Data]:
+    """Constant torques: first those that hold the robot up, if there are some."""
+    tree = is_tree(robot)
+    if not robot.actuated or (tree and robot.model.compounds):
+        raise InputError("torques are for robots whose base is fixed, or with loops or wheels.")
+    q = _inside(robot) if tree else robot.neutral()
+    start: Data = {"start": {"q": _by_name(robot, q)}} if tree else {}
+    sizes = [np.full(len(robot.actuated), size) for size in (1.0, 0.1, 0.01)]
+    if len(robot.actuated) == robot.nv:
+        held = robot.inverse_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv))
+        sizes[:0] = [held] if np.abs(held).max() > 1e-6 else []
+    for size in sizes:
+        torque = {n: float(f"{x:.6g}") for n, x in zip(robot.actuated, size, strict=True)}
+        task = {"kind": "torque", "until": 1.0, "torque": torque}
+        yield {**start, "task": task} | _inelastic()
 
 
 def _falling(robot: Dynamics) -> Data:
@@ -155,12 +178,12 @@ def _inelastic() -> Data:
     }
 
 
-def _paths(kind: str, robot: Dynamics) -> Iterator[tuple[Array, Data]]:
-    """Lines and circles of the frame farthest from the base, from configurations in which it moves
-    well."""
+def _paths(kind: str, robot: Dynamics, frame: str | None) -> Iterator[tuple[Array, Data]]:
+    """Lines and circles of a frame, or of that farthest from the base, from configurations in which
+    it moves well."""
     if not isinstance(robot.model, Model):
         raise InputError("a spherical robot's platform turns about a point; choose moves.")
-    frame = _farthest(robot)
+    frame = frame or _farthest(robot)
     whole = is_tree(robot) and _turns(robot, frame)
     for q in _dexterous(robot, frame, whole):
         T = robot.forward_kinematics(q, frame)
@@ -230,9 +253,9 @@ def _dexterous(robot: Any, frame: str | None, whole: bool) -> Iterator[Array]:
     q[0] = q0
     q = np.array([_rounded(robot, x) for x in q])
     J = robot.jacobian(q, frame)[:, : 6 if whole else 3]
-    n = min(J.shape[1:]) if whole else min(3, robot.nv)
-    sizes = np.linalg.svd(J, compute_uv=False)[:, :n]
-    margin = sizes[:, -1] / sizes[:, 0] if whole else sizes[:, min(n, 2) - 1]
+    sizes = np.linalg.svd(J, compute_uv=False)
+    last = int(np.linalg.matrix_rank(J, 1e-6).max()) - 1  # beyond it, it can never move
+    margin = sizes[:, last] / sizes[:, 0] if whole else sizes[:, last]
     for k in np.argsort(-margin, kind="stable")[:5]:
         yield q[k]
 
@@ -312,6 +335,7 @@ _COMMENTS = {
     "robot.model": "a name that appell list shows, or the path of a .urdf file from here",
     "task.duration": "s, from rest to rest",
     "task.until": "s",
+    "task.torque": "N m, or N of joints that slide",
     "task.by": "m from where the frame is, in the base's axes",
     "task.centre": "m, in the base's axes",
     "start.q": "where it begins, at rest: degrees and m",

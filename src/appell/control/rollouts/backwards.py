@@ -38,6 +38,11 @@ class Backwards:
         outputs = [x for x in SMOOTH if x in setup.program.outputs]
         given = {gradient: 1.0} if isinstance(gradient, str) else dict(gradient)
         for name in given:
+            if name in SMOOTH and name not in outputs:
+                raise InputError(
+                    f"rollout: gradient = {name!r} is not computed, only {', '.join(outputs)} are; "
+                    f"add {name!r} to reduce=."
+                )
             one_of("rollout: gradient", name, outputs)
         if not given:
             raise InputError(
