@@ -77,9 +77,9 @@ def _metavar(parameter: Any) -> str:
 
 
 def _meaning(parameter: Any) -> str:
-    text = (getattr(parameter, "help", None) or "").replace("|", r"\|")
+    text = (getattr(parameter, "help", None) or "").replace("|", r"\|").replace(r"\[", "[")
     default = parameter.default
-    if default in (None, False, True, "", (), []) or callable(default):
+    if isinstance(default, bool) or default in (None, "", (), []) or callable(default):
         return text
     return f"{text} (default: {default})"
 

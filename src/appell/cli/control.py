@@ -206,7 +206,10 @@ control.command(
 
 @control.command(epilog=example("appell control show move.mcap"))
 def show(
-    file: Annotated[Path, typer.Argument(help="A log (.mcap).", autocompletion=files(".mcap"))],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A log (.mcap).", autocompletion=files(".mcap")),
+    ],
     output: Output = None,
     force: Force = False,
     animation: Animation = False,

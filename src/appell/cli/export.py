@@ -39,6 +39,7 @@ def export(
     quantity: Annotated[
         str | None,
         typer.Argument(
+            metavar="QUANTITY",
             help=f"What to compute: {', '.join(QUANTITIES)}; by default the first.",
             autocompletion=names(QUANTITIES),
         ),

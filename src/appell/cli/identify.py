@@ -174,6 +174,7 @@ def fit(
     data: Annotated[
         list[Path],
         typer.Argument(
+            metavar="DATA",
             help="Measured data: .csv, .parquet or .mcap files.",
             autocompletion=files_of(".csv", ".parquet", ".mcap"),
         ),
@@ -235,7 +236,8 @@ def fit(
     units = _units(unit)
     options: dict[str, Any] = {"units": units, "cutoff": cutoff, "resample": resample}
     least = read_limits("--slowest", slowest, arm, "/s")
-    parts = [identification.observe(arm, path, slowest=least, **options) for path in data]
+    with _told_for_commands():
+        parts = [identification.observe(arm, path, slowest=least, **options) for path in data]
     if not quiet and not as_json:
         _print_notes([*parts])
     used = parts[0] if len(parts) == 1 else identification.joined(parts)
@@ -293,6 +295,16 @@ def demo(
         typer.echo(f"{name}: {reason}", err=quiet or as_json)
     tables = [x for x in document.tables if verbose or not x.title.startswith("Base")]
     _tell(document, tables, written, quiet, verbose, as_json)
+
+
+@contextmanager
+def _told_for_commands() -> Iterator[None]:
+    """Where a message tells of an argument in Python, tell what helps on the command line."""
+    try:
+        yield
+    except InputError as problem:
+        cure = "Rename the columns in the file's first line, such as t, q1, v1, a1, tau1."
+        raise InputError(str(problem).replace("Name others by columns={...}.", cure)) from None
 
 
 def _usual_method() -> str:

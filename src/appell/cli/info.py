@@ -111,7 +111,7 @@ def facts_of(robot: Any) -> dict[str, Any]:
         "gravity": [float(x) for x in model.gravity],
         "frames": list(robot.link_names),
         "speeds": list(robot.independent),
-        "actuators": list(robot.actuated),
+        "actuators": _motors(robot),
         "loops": [f"{type(x).__name__} '{x.name}'" for x in loops],
         "answers": [name for name in robot.system.quantities if name not in ("motion", "flow")],
     }
@@ -120,6 +120,14 @@ def facts_of(robot: Any) -> dict[str, Any]:
         facts["mass"] = sum(float(body.mass) for body in model.links.values())
         facts["joints"] = [_joint(body, several.get(i)) for i, body in model.links.items()]
     return facts
+
+
+def _motors(robot: Any) -> list[str]:
+    """What is driven; a free base, to which forces can be given, has no motors."""
+    from appell.robots.robot import is_tree
+
+    floating = is_tree(robot) and robot.model.free
+    return list(robot.actuated[6:] if floating else robot.actuated)
 
 
 def _joint(body: Any, compound: Any) -> dict[str, Any]:

@@ -93,6 +93,18 @@ def free_path(wanted: Path) -> Path:
     return path
 
 
+def keep_inputs(written: Path, *inputs: Path | str | None) -> None:
+    """Refuse to write a file onto one that is read, which --force does not mean."""
+    for given in inputs:
+        if given is not None and same_file(written, Path(given)):
+            raise InputError(f"{written} is read here, so it is not replaced; give another name.")
+
+
+def same_file(first: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there."""
+    return first.exists() and other.exists() and first.samefile(other)
+
+
 def former_option(robot: str, option: str | None) -> str:
     """The robot, where it may be given by the option that it once was."""
     if option is None:

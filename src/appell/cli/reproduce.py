@@ -22,6 +22,7 @@ def reproduce(
     paper: Annotated[
         str | None,
         typer.Argument(
+            metavar="PAPER",
             help=f"One of {', '.join(PAPERS)}; by default all of them.",
             autocompletion=names(PAPERS),
         ),

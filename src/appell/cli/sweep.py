@@ -12,9 +12,9 @@ from typer.core import TyperGroup
 
 from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.completion import SETTINGS, files
-from appell.cli.options import Json, Quiet, note, print_written, verbose_option
+from appell.cli.options import Json, Quiet, keep_inputs, note, print_written, verbose_option
 from appell.cli.tables import print_json, print_table
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from appell.study import Sweep
@@ -27,8 +27,19 @@ class _RunsByDefault(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {*self.commands, "-h", "--help"}
         if args and args[0] not in known:
+            self._refuse_unknown(args)
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+    def _refuse_unknown(self, args: list[str]) -> None:
+        """A word that is neither a file nor a folder, before another, is meant as a command."""
+        word, more = args[0], [x for x in args[1:2] if not x.startswith("-")]
+        if more and not word.startswith("-") and not Path(word).exists():
+            known = ", ".join(self.commands)
+            raise InputError(
+                f"appell sweep {word}: expected {known} or a study."
+                f"{did_you_mean(word, self.commands)}"
+            )
 
 
 sweep = typer.Typer(
@@ -41,6 +52,7 @@ app.add_typer(sweep, name="sweep")
 Study = Annotated[
     Path,
     typer.Argument(
+        metavar="STUDY",
         help="A .toml or .json file, which appell sweep new writes; or the folder of a sweep, "
         "which holds its study and goes on.",
         autocompletion=files(*SETTINGS),
@@ -142,7 +154,7 @@ def run_sweep(
 
 @sweep.command("show", epilog=example("appell sweep show study-sweep"))
 def show_sweep(
-    folder: Annotated[Path, typer.Argument(help="What appell sweep left.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What appell sweep left.")],
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -166,7 +178,10 @@ def show_sweep(
 @sweep.command("new", epilog=example("appell sweep new ur5.toml"))
 def new_sweep(
     scenario: Annotated[
-        Path, typer.Argument(help="What appell run takes.", autocompletion=files(*SETTINGS))
+        Path,
+        typer.Argument(
+            metavar="SCENARIO", help="What appell run takes.", autocompletion=files(*SETTINGS)
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write, SCENARIO_study.toml.")
@@ -183,6 +198,7 @@ def new_sweep(
     from appell.study.sweeps.study_starter import SCHEMA, new_study, study_schema
 
     file = output or Path(f"{scenario.stem}_study.toml")
+    keep_inputs(file, scenario)
     if file.exists() and not force:
         raise InputError(f"{file} is there already; give another name with --output, or --force.")
     if file.suffix != ".toml":

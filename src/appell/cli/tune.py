@@ -23,7 +23,9 @@ def tune(
     study: Annotated[
         Path,
         typer.Argument(
-            help="A .toml or .json file with a table [tune].", autocompletion=files(*SETTINGS)
+            metavar="STUDY",
+            help=r"A .toml or .json file with a table \[tune].",  # else rich takes it for a style
+            autocompletion=files(*SETTINGS),
         ),
     ],
     output: Annotated[

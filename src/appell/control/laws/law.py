@@ -280,7 +280,13 @@ def _refuse(name: str, robot: Any) -> None:
     """Raise why a law cannot move a robot, if anything keeps it from that."""
     if not isinstance(robot, Dynamics):
         raise InputError(f"{name}({robot!r}): expected a robot; appell.load gives one.")
-    if getattr(robot.model, "free", False):
+    free, driven = getattr(robot.model, "free", False), len(robot.actuated) == robot.nv
+    if free and driven and getattr(robot, "constraints", ()):
+        raise InputError(
+            f"{name}: '{robot.name}' has a body whose place is a quaternion and a point, which no "
+            "law takes; its motors' forces can be given instead, as in the task torque."
+        )
+    if free:
         raise InputError(
             f"{name}: '{robot.name}' has a free base, which no motor holds; laws are for robots on "
             "a fixed one."

@@ -44,6 +44,11 @@ class Backwards:
         )
         given = {gradient: 1.0} if isinstance(gradient, str) else dict(gradient)
         for name in given:
+            if name in SMOOTH and name not in outputs:
+                raise InputError(
+                    f"rollout: gradient = {name!r} is not computed, only {', '.join(outputs)} are; "
+                    f"add {name!r} to reduce=."
+                )
             one_of("rollout: gradient", name, outputs)
         if not given:
             raise InputError(
