@@ -97,7 +97,7 @@ MEASURES: dict[str, Measure] = {
     "peak_torque": Measure("N m or N", "d",
                            lambda run, _: np.abs(run.tau[:-1]).max(axis=0, initial=0.0),
                            "peak_torque"),
-    "peak_speed": Measure("rad/s or m/s", "n", lambda run, _: np.abs(run.v).max(axis=0),
+    "peak_speed": Measure("rad/s or m/s", "n", lambda run, _: run.largest_speeds,
                           "peak_speed"),
     "effort": Measure("N^2 m^2 s", "", _effort, "effort"),
     "work": Measure("J", "", _work, "work"),
