@@ -317,18 +317,21 @@ class Statistics:
             if self.succeeds(name):
                 parts.append(f"{name} at {percent(self.numbers(name).spread.mean)}")
         for name in self.measures:
-            if not self.succeeds(name) and self.numbers(name).spread.finite:
+            some = self.numbers(name)
+            known = len(some.finite) or (some.infinite and name not in EARLIEST)
+            if not self.succeeds(name) and known:
                 parts.append(self._extreme(name))
                 break
         return "; ".join(parts)
 
     def _extreme(self, name: str) -> str:
         numbers, unit = self.numbers(name).spread, self.unit(name)
-        worst = self.found[name].astype(float)
         least = name in EARLIEST
-        finite = np.where(np.isfinite(worst), worst, np.inf if least else -np.inf)
-        k = int(np.argmin(finite) if least else np.argmax(finite))
+        values = self.found[name].astype(float)
+        k = int(np.nanargmin(values) if least else np.nanargmax(values))
         value = numbers.low if least else numbers.high
+        if np.isinf(value):
+            return f"{name}: {self.never(name)} (point {int(self.found['point'][k]):,})"
         told = f"{name} {'at least' if least else 'at most'} {value:.3g}{unit and ' ' + unit}"
         told += f" (point {int(self.found['point'][k]):,})"
         return f"{told}, {self.never(name)}" if numbers.infinite else told
