@@ -86,7 +86,9 @@ def test_the_ends_that_are_kept_are_as_good_as_the_middle(course, part):
     robot = appell.load("planar_chain", n=1)
     data = observe(robot, load, cutoff=part * rate, rate=rate, check=False)
     off = np.abs(data.a[:, 0] - np.interp(data.t, t, a))
-    assert off.max() < 2e-3 * np.abs(a).max()  # what is left of the ends, as the page says, and more
+    assert (
+        off.max() < 2e-3 * np.abs(a).max()
+    )  # what is left of the ends, as the page says, and more
     assert off[len(off) // 3 : -len(off) // 3].max() < 1e-4 * np.abs(a).max()
     assert len(data) > 0.9 * len(t)
 
