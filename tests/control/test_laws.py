@@ -33,7 +33,6 @@ from appell.control import (
 )
 from appell.control.laws.compiled import of_state
 from appell.control.laws.gains import STIFFNESS
-from appell.control.laws.law import Law
 from appell.errors import InputError
 from appell.maths.lists import clipped
 from appell.model.library.planar import planar_chain
@@ -417,7 +416,7 @@ class TooFew(Law):
 
 def test_mistakes_in_a_law_of_ones_own_are_told():
     robot = appell.load("planar_chain", n=3)
-    with pytest.raises(InputError, match="Forgotten: its gain 'kp' is not a field.*@dataclass"):
+    with pytest.raises(InputError, match=r"Forgotten: its gain 'kp' is not a field.*@dataclass"):
         Forgotten(robot)
     with pytest.raises(InputError, match="returns 1 number; expected a list of 3 torques"):
         TooFew(robot).kernel()

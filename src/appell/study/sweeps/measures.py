@@ -13,6 +13,7 @@ import numpy as np
 
 from appell.control.rollouts.rollout import Rollout
 from appell.errors import InputError, nearest
+from appell.model.units import units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation import Run
 from appell.study.run_scenario import Result
@@ -114,6 +115,19 @@ MEASURES: dict[str, Measure] = {
     "expected": Measure("1 or 0", "", lambda run, _: np.nan, None),
 }  # fmt: skip
 ALWAYS = ("first_violation", "q", "v", "cost")  # of a rollout, whatever it is asked to watch
+
+
+def unit_for(robot: Any, unit: str, part: str = "") -> str:
+    """The unit of a measure, such as "rad or m", for a robot: one of both if all its joints, or
+    the one that is asked for, have it."""
+    joints = list(robot.joint_names)
+    units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
+    kinds = {units[part]} if part in units else set(units.values())
+    if len(kinds) != 1:
+        return unit
+    own = kinds.pop()
+    told = {"rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force}
+    return told.get(unit, unit)
 
 
 class Chosen(NamedTuple):

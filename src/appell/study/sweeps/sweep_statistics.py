@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.errors import InputError
-from appell.model.units import units_of
 from appell.robots.dynamics import Array
 from appell.study.scenario_build import build
 from appell.study.sweeps.design import Design
-from appell.study.sweeps.measures import MEASURES
+from appell.study.sweeps.measures import MEASURES, unit_for
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.sensitivity import SobolIndices
 from appell.study.sweeps.statistics import (
@@ -264,14 +263,7 @@ class Statistics:
         unit, robot = MEASURES[kind].unit.replace("^2", "²"), self.robot
         if robot is None:
             return unit
-        joints = list(robot.joint_names)
-        units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
-        chosen = {units[part]} if part in units else set(units.values())
-        if len(chosen) != 1:
-            return unit
-        own = chosen.pop()
-        told = {"rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force}
-        return told.get(unit, unit)
+        return unit_for(robot, unit, part)
 
     @cached_property
     def differences(self) -> dict[str, Difference]:
