@@ -126,10 +126,12 @@ def read_law(name: str, robot: Any, gains: list[str], **options: str | None) -> 
     that are None are left out."""
     from appell.control import Law
     from appell.control.laws import law_named
+    from appell.control.laws.law import refuse_gains
 
     kind = imported("--law", name) if ":" in name else law_named(name)
     if not (isinstance(kind, type) and issubclass(kind, Law)):
         raise InputError(f"--law {name}: expected a class derived from appell.control.Law.")
+    refuse_gains(kind)
     chosen = {option: x for option, x in options.items() if x is not None}
     known = {field.name: field.default for field in fields(kind)}
     for option, x in chosen.items():

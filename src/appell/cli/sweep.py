@@ -301,18 +301,17 @@ def _print_sweep(found: Sweep, verbose: bool) -> None:
     )
     rows = []
     for name in found.measures:
-        x = found[name]
-        finite, worst = x[np.isfinite(x)], found.statistics.worst(name)
+        x, worst = found.statistics.numbers(name).spread, found.statistics.worst(name)
         numbers = ["–"] * 5
-        if finite.size:
-            numbers = [_shown(x) for x in np.quantile(finite, [0, 0.05, 0.5, 0.95, 1])]
+        if x.finite or x.infinite:
+            numbers = [_shown(y) for y in (x.low, x.q05, x.median, x.q95, x.high)]
         rows.append([
             name, found.statistics.unit(name), *numbers, str(worst[0]) if len(worst) else "–",
         ])  # fmt: skip
     heads = ["measure", "unit", "least", "5 %", "median", "95 %", "largest", "worst point"]
     if rows:
         print_table(heads, rows)
-    for name in found.measures:  # the table is of finite values
+    for name in found.measures:
         if np.isinf(found[name]).any():
             typer.echo(f"{name}: {found.statistics.never(name)}")
         missing = int(np.isnan(found[name]).sum() - found.failed.sum())
@@ -340,6 +339,8 @@ def _print_compared(found: Sweep) -> None:
 
 
 def _shown(x: Any) -> str:
+    if isinstance(x, float) and x == float("inf"):
+        return "∞"  # as in the report
     return f"{x:.4g}" if isinstance(x, float) else str(x)
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 
 def summary(described: Any) -> str:
-    """The first line of what a function or class says of itself."""
-    return (described.__doc__ or "").strip().partition("\n")[0]
+    """The first sentence of what a function or class says of itself."""
+    paragraph = " ".join((described.__doc__ or "").strip().partition("\n\n")[0].split())
+    sentence, more, _ = paragraph.partition(". ")
+    return f"{sentence}." if more else sentence
 
 
 def print_json(value: Any) -> None:

@@ -23,6 +23,7 @@ from appell.show.scene import View
 from appell.show.viewer.played_motion import PlayedMotion, of_samples
 from appell.show.viewer.postures import Postures
 from appell.show.whole_file import write_whole
+from appell.simulation.run_chart import references
 
 NOTE = (
     "A moving picture. With the extra 'view' (pip install 'appell[view]') there are sliders, the "
@@ -49,7 +50,7 @@ def film_page(shown: Any, q: Any = None) -> str:
     if isinstance(shown, PlayedMotion):
         title, motion, frames = f"Motion of {shown.robot.name}", shown, 60
         beside = figure_html(
-            motion.chart, title, "Dashed: desired; dotted: limits; thin vertical lines: impacts."
+            motion.chart, title, f"{references(motion.chart)}Thin lines: limits and impacts."
         )
         seconds = float(np.clip(motion.t[-1] - motion.t[0], 3.0, 10.0))
         ended = f"It ended early: {shown.note}" if shown.note else ""

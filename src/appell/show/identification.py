@@ -172,14 +172,17 @@ def torque_table(validations: Mapping[str, Validation]) -> Table:
     some = next(iter(validations.values()))
     robot, n = some.fit.nominal, some.data.tau.shape[1]
     units = joint_units(robot, n)
-    columns = [f"{name}, {u.force}" for name, u in zip(joint_names(robot, n), units, strict=True)]
+    # One unit stands in the rows, as R² has none; where joints turn and slide, above each column.
+    kinds, names = {u.force for u in units}, joint_names(robot, n)
+    unit = f", {kinds.pop()}" if len(kinds) == 1 else ""
+    columns = [x if unit else f"{x}, {u.force}" for x, u in zip(names, units, strict=True)]
     rows = {
-        "torque, standard deviation": np.std(some.data.tau, axis=0).tolist(),
-        "nominal model, rms error": some.nominal.rms.tolist(),
+        f"torque, standard deviation{unit}": np.std(some.data.tau, axis=0).tolist(),
+        f"nominal model, rms error{unit}": some.nominal.rms.tolist(),
     }
-    rows |= {f"{name}, rms error": v.errors.rms.tolist() for name, v in validations.items()}
-    rows |= {f"{name}, worst": v.errors.worst.tolist() for name, v in validations.items()}
-    rows |= {f"{name}, R² (1)": v.errors.r2.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, rms error{unit}": v.errors.rms.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, worst{unit}": v.errors.worst.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, R²": v.errors.r2.tolist() for name, v in validations.items()}
     return plain("Torques predicted on held-out data", columns, rows)
 
 

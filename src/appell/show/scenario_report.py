@@ -17,6 +17,7 @@ from appell.show.report import html as line_html
 from appell.show.report import line_files
 from appell.show.report_folder import motions, write_files
 from appell.show.viewer.view import animation_of
+from appell.simulation.run_chart import references
 from appell.study.run_scenario import Result
 from appell.study.study_timing import measure
 
@@ -69,11 +70,12 @@ def _npz(result: Result) -> bytes:
 def html(result: Result, files: Mapping[str, str]) -> str:
     """The page, verdict first; ``files`` are those beside it, with what each holds."""
     head = _head(result, files)
+    chart = result.run.chart()
     motion = figure_html(
-        result.run.chart(),
+        chart,
         "Motion",
-        "Along the path between the instants. Dashed: desired; dotted: limits; vertical lines: "
-        "impacts.",
+        f"Along the path between the instants. {references(chart)}Thin, dotted, horizontal: "
+        "limits; vertical lines: impacts.",
     )
     sections = [
         head.html(),
@@ -124,7 +126,7 @@ def _joints(result: Result) -> str:
         u, tau = units[name], torques.pop(name, None)
         error = "" if run.desired is None else f"{np.abs(run.error[:, k]).max():.3g} {u.position}"
         force = "" if tau is None else f"{tau:.4g} {u.force}"
-        speed = f"{np.abs(run.v[:, k]).max():.4g} {u.speed}"
+        speed = f"{run.largest_speeds[k]:.4g} {u.speed}"
         rows.append([escape(name), error, speed, force])
     for name, tau in torques.items():
         rows.append([escape(name), "", "", f"{tau:.4g} {units[name].force}"])

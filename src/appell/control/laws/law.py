@@ -75,6 +75,7 @@ class Law:
         _refuse(name, self.robot)
         object.__setattr__(self, "formulation", self._formulation())
         usual = {f.name: f.default for f in fields(self)}
+        refuse_gains(type(self))
         for what, kind in self.gains.items():
             given = getattr(self, what)
             if given is None:
@@ -274,6 +275,18 @@ class Law:
     def _extra(self, model: Any) -> dict[str, Any]:
         """What the equation takes besides numbers."""
         return {}
+
+
+def refuse_gains(law: type[Law]) -> None:
+    """Raise which gain of a user's class is no field of it, if one is not."""
+    known = [f.name for f in fields(law)]
+    for name in law.gains:
+        if name not in known:
+            raise InputError(
+                f"{law.__name__}: its gain '{name}' is not a field of the class; expected "
+                "@dataclass(frozen=True, eq=False, repr=False) above the class, and in it the gain "
+                f"with a type, '{name}: Any = 1.0'."
+            )
 
 
 def _refuse(name: str, robot: Any) -> None:
