@@ -128,7 +128,7 @@ def _for_runs(what: str, value: Any, shape: Shape, runs: int) -> Array:
 
 def given_names(*groups: Mapping[str, Array]) -> dict[str, str]:
     """The names in which arguments are given, and those of the program."""
-    found = {}
+    found: dict[str, str] = {}
     for name in (x for group in groups for x in group):
         plain = name.removeprefix("law.").removeprefix("plant.")
         other = {y: x for x, y in _OTHERS.items()}.get(name)
