@@ -45,7 +45,9 @@ def test_a_step_does_not_jump_over_a_singular_configuration():
     start, end = found.energy[good].T
     assert good.any()
     assert not good.all()
-    assert np.abs(end / start - 1).max() < 0.01  # 22 times more without the check of jumps
+    # 0.006 here, by the error of long steps near a singular configuration, which hangs on rounding;
+    # 0.56 without the check of jumps.
+    assert np.abs(end / start - 1).max() < 0.1
 
 
 def test_regular_steps_of_a_closed_robot_are_not_flagged():

@@ -266,6 +266,14 @@ CLAIMS: dict[str, dict[str, Check]] = {
     "docs/rollouts.md": {
         "below `slip`, 0.01 rad/s or m/s": constant("control.rollouts.rollout:SLIP", 0.01),
         "a last joint of 0.0141 kg m²": _last_joint,
+        "flagged below 0.02": constant("control.rollouts.watched:SINGULAR", 0.02),
+        "by more than 1e-6 of its size (1e-4 in `float32`)": constant(
+            "control.rollouts.integrators:CHANGE", {"float64": 1e-6, "float32": 1e-4}
+        ),
+        "times the step exceeds 0.125": constant(
+            "control.rollouts.integrators:STABLE",
+            {"rk4": 2.0, "semi_implicit_euler": 2.0, "implicit_midpoint": 0.125},
+        ),
     },
     "docs/scenarios.md": {
         "else 1 degree or 10 mm": constant(
