@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import DYNAMICS, Case
+from benchmarks.machine import machine
 from benchmarks.measure import spread
 
 SIZES = (512, 10_000, 100_000, 1_000_000)
@@ -37,7 +38,7 @@ def batch_sizes(rounds: int, states: int | None) -> list[dict[str, Any]]:
         stdout=subprocess.PIPE,
         check=True,
     )
-    return json.loads(done.stdout)
+    return [row | {"cpu": machine()["cpu"]} for row in json.loads(done.stdout)]
 
 
 def measured(rounds: int, states: int) -> Iterator[dict[str, Any]]:

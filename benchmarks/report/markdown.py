@@ -75,7 +75,7 @@ a processor that adds beside it multiplies may come above.
 
 ## Sizes of batches
 
-Of the PUMA 560, on one thread and on all {cores} cores in turn. Threads are used where they were
+Of the PUMA 560 on an {batches_cpu}, on one thread and on all {cores} cores in turn. Threads are used where they were
 found to be faster. *The call itself* is what a call from Python costs besides its states: a line
 through the times of two small batches, at no states. `python -m benchmarks --batches` measures this
 table alone.
@@ -181,6 +181,7 @@ def document(results: dict[str, Any], gpu: str) -> str:
         chains="\n\n".join(chains),
         derivatives=_peers_by_cases(sections["derivatives"]),
         limits=table(HEADINGS, limits_rows(results["limits"])),
+        batches_cpu=results["batches"][0]["cpu"],
         cores=results["machine"]["cores"],
         batches=table(BATCHES, batches_rows(results["batches"])),
         single=_peers_by_cases(sections["one state"]),
