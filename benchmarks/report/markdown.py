@@ -75,10 +75,10 @@ a processor that adds beside it multiplies may come above.
 
 ## Sizes of batches
 
-Of the PUMA 560 on an {batches_cpu}, on one thread and on all {cores} cores in turn. Threads are used where they were
-found to be faster. *The call itself* is what a call from Python costs besides its states: a line
-through the times of two small batches, at no states. `python -m benchmarks --batches` measures this
-table alone.
+Of the PUMA 560 on an {batches_cpu}, on one thread and on all {cores} cores in turn.
+Threads are used where they were found to be faster. *The call itself* is what a call from Python
+costs besides its states: a line through the times of two small batches, at no states.
+`python -m benchmarks --batches` measures this table alone.
 
 {batches}
 
