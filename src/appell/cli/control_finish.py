@@ -25,8 +25,13 @@ class Folder(NamedTuple):
 
     def check(self) -> None:
         """Refuse, before anything moves, what could not be written after it."""
-        if self.animation and self.path is None:
+        if not self.animation:
+            return
+        if self.path is None:
             raise InputError("--animation is part of a report; give its folder with --output.")
+        from appell.show.viewer.server import require_viewer
+
+        require_viewer()
 
 
 def _write_report(report: Report, folder: Folder, log: Path | None) -> Path | None:

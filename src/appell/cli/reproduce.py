@@ -22,8 +22,7 @@ def reproduce(
     paper: Annotated[
         str | None,
         typer.Argument(
-            metavar="PAPER",
-            help=f"One of {', '.join(PAPERS)}; by default all of them.",
+            help=f"One of {', '.join(PAPERS)}; without it, all of them.",
             autocompletion=names(PAPERS),
         ),
     ] = None,
@@ -32,7 +31,7 @@ def reproduce(
         typer.Option(
             "--output",
             "-o",
-            help="The folder to make, by default reproduction-PAPER; if taken, a number is added.",
+            help="The folder to make, else reproduction-PAPER; if taken, a number is added.",
         ),
     ] = None,
     force: Force = False,

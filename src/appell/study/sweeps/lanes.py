@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.control.rollouts.payload import Payload
-from appell.control.tracking.closed_loop import ROUNDING
 from appell.control.tracking.hardware import Friction
 from appell.maths.scalar import sign
 from appell.robots.dynamics import Array
 from appell.robots.robot import is_tree
-from appell.study.disturbances import window
 from appell.study.positions import positions_of
 from appell.study.scenario import Payload as PayloadSection
 from appell.study.scenario import Rubbing, Scenario
@@ -294,11 +292,8 @@ def _pushes(built: Built) -> Any:
     for d in scenario.disturbances:
         assert d.joint is not None
         assert isinstance(d.force, float)
-        ends = [x / period for x in window(d, period) if x < np.inf]
-        if any(abs(x - round(x)) > ROUNDING for x in ends):
-            raise NoRolloutError("a disturbance begins or ends between samples")
-        start, end = round(ends[0]), None if d.end is None else round(ends[1])
-        windows.append((robot.independent.index(d.joint), d.force, start, end))
+        end = None if d.end is None else round(d.end / period)
+        windows.append((robot.independent.index(d.joint), d.force, round(d.start / period), end))
 
     def external(t: Any, q: Any, v: Any) -> list[Any]:
         push: list[Any] = [0.0] * robot.nv

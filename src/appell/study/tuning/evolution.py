@@ -20,12 +20,10 @@ TOLERANCE = 1e-3
 
 
 class Ended(NamedTuple):
-    """How a search ended: whether it converged, why it ended, in words, and after how many
-    iterations, if the search has counted them."""
+    """How a search ended: whether it converged, and why it ended, in words."""
 
     converged: bool
     why: str
-    iterations: int | None = None
 
 
 def counted(n: int, what: str) -> str:
@@ -63,10 +61,9 @@ class Evolution:
         )
         worth = found.population_energies
         if np.isfinite(worth).all() and np.std(worth) <= tolerance * abs(np.mean(worth)):
-            why = f"the population agrees after {counted(found.nit, 'generation')}"
-            return Ended(True, why, int(found.nit))
+            return Ended(True, f"the population agrees after {counted(found.nit, 'generation')}")
         over = counted(found.nit, "generation")
-        return Ended(False, f"stopped after {over}, as asked; more may find better", int(found.nit))
+        return Ended(False, f"stopped after {over}, as asked; more may find better")
 
     # What it asks for, of coordinates (parameters, candidates) or (parameters,)
 
