@@ -4,6 +4,7 @@ python -m benchmarks            all of it, about five minutes, into docs/ and RE
 python -m benchmarks --quick    one case of each kind, under a minute, on the terminal only
 python -m benchmarks --again    write the documents anew from the last results
 python -m benchmarks --limits   the same, but how near the machine's limits are is measured anew
+python -m benchmarks --batches  the same, but batches of several sizes are measured anew
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks.batch_sizes import batch_sizes
 from benchmarks.cases import cases
 from benchmarks.figures import figures
 from benchmarks.formulations import formulations
@@ -38,16 +40,21 @@ def main(
     only_limits: Annotated[
         bool, typer.Option("--limits", help="Measure only how near the machine's limits are.")
     ] = False,
+    only_batches: Annotated[
+        bool, typer.Option("--batches", help="Measure only batches of several sizes.")
+    ] = False,
     states: Annotated[int | None, typer.Option(help="At most so many states a batch.")] = None,
     rounds: Annotated[int | None, typer.Option(help="How often each case is timed.")] = None,
     into: Annotated[Path | None, typer.Option(help="Folder to write to.")] = None,
 ) -> None:
     """Time Appell and other libraries side by side on one core of this machine."""
     into = into or (None if quick else ROOT)
-    if again or only_limits:
+    if again or only_limits or only_batches:
         results = json.loads(((into or ROOT) / RESULTS).read_text())
         if only_limits:
             results["limits"] = limits(rounds or 15, quick, states)
+        if only_batches:
+            results["batches"] = batch_sizes(rounds or 15, states)
     else:
         results = run(quick, states, rounds or (5 if quick else 15))
     show(results)
@@ -68,7 +75,7 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
     peers = dict.fromkeys(peer for case in chosen for peer in case.peers)
     measured = []
     with _progress() as progress, started(peers) as (workers, versions, absent):
-        task = progress.add_task("", total=len(chosen) + 3)
+        task = progress.add_task("", total=len(chosen) + 4)
 
         def tell(subject: str, what: str) -> None:
             progress.update(task, description=f"{subject}: {what}")
@@ -84,6 +91,9 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
         tell("limits of the machine", "in turn")
         reached = limits(rounds, quick, states)
         progress.advance(task)
+        tell("batches of several sizes", "in turn")
+        sizes = batch_sizes(rounds, states)
+        progress.advance(task)
         waits = first_calls(1 if quick else 7, not quick, lambda what: tell("first call", what))
         progress.advance(task)
         tell("formulations", "all in turn")
@@ -98,6 +108,7 @@ def run(quick: bool, states: int | None, rounds: int) -> dict[str, Any]:
         "rounds": rounds,
         "cases": measured,
         "limits": reached,
+        "batches": sizes,
         "first call": waits,
         "operations": operation_counts(),
         "formulations": compared,

@@ -4,12 +4,14 @@
 
 A scheduler and two workers of Dask run on this machine. One worker is killed twice (SIGKILL), the
 client once and started again, the scheduler once and started again. The dataset is then compared
-with that of a sweep in one process that nothing disturbs: point for point, bit for bit.
+with that of a sweep in one process that nothing disturbs: point for point, bit for bit. What came
+of it goes to benchmarks/sweeps.json and docs/sweeps.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import socket
@@ -18,11 +20,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from appell.study import read_study, sweep
 from appell.study.sweeps.dataset import parts, read_columns
+from benchmarks.sweeps import kept, write
 
 STUDY = """
 title = "A double pendulum from many starts"
@@ -89,15 +93,24 @@ class Cluster:
             _kill(process)
 
 
-def survive(points: int, block: int, folder: Path, say: Callable[[str], Any] = print) -> None:
-    """Run the sweep, disturb it, and compare; raises AssertionError with what differs."""
+def survive(
+    points: int, block: int, folder: Path, say: Callable[[str], Any] = print
+) -> dict[str, Any]:
+    """Run the sweep, disturb it, and compare; raises AssertionError with what differs.
+
+    Returns:
+        Points, kills, seconds of both sweeps, failed points and the digest of the dataset.
+    """
     file = folder / "study.toml"
     file.write_text(STUDY.format(points=points, block=block))
     out, count = folder / "disturbed", -(-points // block)
     say(f"{points:,} points in {count} blocks, in this process")
     begun = time.perf_counter()
     alone = sweep(read_study(file), folder / "alone").columns
-    say(f"  {time.perf_counter() - begun:.0f} s")
+    undisturbed = time.perf_counter() - begun
+    say(f"  {undisturbed:.0f} s")
+    kills = {"worker": 0, "client": 0, "scheduler": 0}
+    begun = time.perf_counter()
     cluster = Cluster(2)
     try:
         client = _client(file, out, cluster.address)
@@ -109,24 +122,42 @@ def survive(points: int, block: int, folder: Path, say: Callable[[str], Any] = p
         for share in (0.15, 0.3):
             until(share)
             cluster.kill_worker()
+            kills["worker"] += 1
             say("a worker was killed")
         until(0.5)
         _kill(client)
+        kills["client"] += 1
         say("the client was killed")
         before = {file: file.stat().st_mtime_ns for file in parts(out).values()}
         client = _client(file, out, cluster.address)
         until(0.7)
         cluster.restart_scheduler()
+        kills["scheduler"] += 1
         say("the scheduler was killed, and started again")
         assert client.wait(timeout=1800) == 0, "the client ended with an error"
+        disturbed = time.perf_counter() - begun
         again = [f.name for f, t in before.items() if f.stat().st_mtime_ns != t]
         assert not again, f"computed twice: {again}"
     finally:
         _kill(client)
         cluster.close()
-    same(alone, read_columns(out))
+    columns = read_columns(out)
+    same(alone, columns)
     failed = int(alone["failed"].sum())
     say(f"the same bits in all {points:,} points, of which {failed:,} failed with their reasons")
+    return {
+        "points": points, "kills": kills, "seconds": disturbed, "undisturbed": undisturbed,
+        "failed": failed, "sha256": digest(columns),
+    }  # fmt: skip
+
+
+def digest(columns: dict[str, Any]) -> str:
+    """SHA-256 of the names, kinds and bits of all columns."""
+    found = sha256()
+    for name, x in columns.items():
+        found.update(f"{name}\0{x.dtype}\0{len(x)}\0".encode())
+        found.update(json.dumps(x.tolist()).encode() if x.dtype == object else x.tobytes())
+    return found.hexdigest()
 
 
 def same(a: dict[str, Any], b: dict[str, Any]) -> None:
@@ -170,7 +201,8 @@ def main() -> None:
     options.add_argument("--block", type=int, default=50)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        survive(given.points, given.block, Path(folder))
+        result = survive(given.points, given.block, Path(folder))
+    write(kept() | {"unkind": result})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ PAGE = Path(__file__).with_suffix(".md")
 
 HEAD = """# Commands
 
-`appell COMMAND --help` (or `-h`) tells what is on this page; `python docs/commands.py` makes it.
+`appell COMMAND --help` (or `-h`) prints what is on this page; `python docs/commands.py` makes it.
 
 - The robot is always the first argument: a name that `appell list` knows, or the path of a `.urdf`
   file.
@@ -31,8 +31,8 @@ HEAD = """# Commands
   `tau1`, .... What `appell run` and `appell identify excite` write, `appell control follow` moves
   along, and `appell identify fit` reads.
 - The status is 0 if all went well, 1 if the result is not what it should be (a fault, a row out of
-  bounds), 2 for what was refused, 130 after Ctrl-C. What was done until Ctrl-C is kept where it is
-  of use, and called so.
+  bounds), 2 for what was refused, 130 after Ctrl-C. What was done until Ctrl-C is kept where
+  useful, and marked as incomplete.
 - `appell --install-completion` lets the shell complete commands, options, and values: robots,
   laws, papers, and files of the right kind.
 """
@@ -77,9 +77,9 @@ def _metavar(parameter: Any) -> str:
 
 
 def _meaning(parameter: Any) -> str:
-    text = (getattr(parameter, "help", None) or "").replace("|", r"\|")
+    text = (getattr(parameter, "help", None) or "").replace("|", r"\|").replace(r"\[", "[")
     default = parameter.default
-    if default in (None, False, True, "", (), []) or callable(default):
+    if isinstance(default, bool) or default in (None, "", (), []) or callable(default):
         return text
     return f"{text} (default: {default})"
 

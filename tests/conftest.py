@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import defaultdict
+from math import ceil
 from zlib import crc32
 
 import pytest
@@ -15,49 +16,60 @@ from hypothesis import settings
 from appell import set_threads
 from appell.compile import cache
 
-# CI draws the same examples every time. To look further: --hypothesis-profile=search
-settings.register_profile("ci", deadline=None, max_examples=15, derandomize=True)
+# `make test` draws the same examples every time, and `make soak` more of them. To look further:
+# --hypothesis-profile=search
+settings.register_profile("ci", deadline=None, max_examples=6, derandomize=True)
+settings.register_profile("soak", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=200)
 settings.load_profile("ci")
 
 
-# Comparisons of many drawn robots, states and equations: `make test` runs one case in three of
-# each, the same ones every time, and `make soak` all of them.
+# Comparisons of many robots, states, equations and laws: of each test with several such cases
+# `make test` runs one case in four, the same ones every time, and `make soak` all of them. What
+# users see one by one (commands, pages, papers, reports, hostile files) is always tried whole.
 DRAWN = (
-    "tests/compile/test_differentiate.py",
-    "tests/compile/test_lanes.py",
+    "tests/compile/",
+    "tests/control/",
     "tests/engines/",
-    "tests/equations/test_scalars.py",
-    "tests/identify/test_estimators.py",
-    "tests/identify/test_regressor_columns.py",
+    "tests/equations/",
+    "tests/export/",
+    "tests/identify/",
     "tests/laws/",
+    "tests/model/",
     "tests/papers/test_formulations_can_fail.py",
-    "tests/robots/closed/test_closed_laws.py",
-    "tests/robots/closed/test_kinds.py",
-    "tests/robots/spherical/",
+    "tests/rig/",
+    "tests/robots/",
+    "tests/simulation/",
+    "tests/study/",
 )
-MANY, ONE_IN = 8, 3
+SEVERAL, ONE_IN, MOST = 4, 4, 40
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="all drawn cases, not one in three")
+    parser.addoption("--all", action="store_true", help="all drawn cases, not one in four")
+
+
+def pytest_configure(config):
+    if config.getoption("--all"):
+        settings.load_profile("soak")
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--all") or any("::" in x for x in config.args):  # tests that were named
+    if config.getoption("--all"):
         return
-    of_test = Counter(x.nodeid.partition("[")[0] for x in items)
-    left_out = [
-        x
-        for x in items
-        if x.nodeid.startswith(DRAWN)
-        and of_test[x.nodeid.partition("[")[0]] >= MANY
-        and crc32(x.nodeid.encode()) % ONE_IN
-    ]
+    named = tuple(x for x in config.args if "::" in x)  # such a test is wanted as it is
+    cases = defaultdict(list)
+    for x in items:
+        if x.nodeid.startswith(DRAWN) and not x.nodeid.startswith(named):
+            cases[x.nodeid.partition("[")[0]].append(x)
+    left_out = set()
+    for of_test in cases.values():
+        if len(of_test) >= SEVERAL:
+            of_test.sort(key=lambda x: crc32(x.nodeid.encode()))
+            left_out.update(of_test[min(ceil(len(of_test) / ONE_IN), MOST) :])
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(left_out)
-        items[:] = [x for x in items if x not in gone]
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [x for x in items if x not in left_out]
 
 
 # How many threads large batches use, as tests/machines.py varies it.

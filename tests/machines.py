@@ -43,12 +43,9 @@ MACHINES = (
 # What decides by comparing numbers, or claims digits: ranks, events, singular configurations,
 # pages of the documentation, and the kernels' own arithmetic.
 CHOSEN = (
-    "tests/docs/test_docs.py",
     "tests/docs/test_capabilities.py",
     "tests/docs/test_reference.py::test_an_example_gives_what_it_says",
     "tests/docs/test_front_pages.py::test_films_are_what_the_programs_draw",
-    "--deselect=tests/docs/test_docs.py::test_code_on_the_page_runs_and_gives_what_it_says"
-    "[docs/counting.md]",  # counts of operations
     "tests/robots/closed/test_simulation.py",
     "tests/robots/closed/test_half_turns.py",
     "tests/robots/closed/test_elimination.py",
@@ -69,21 +66,35 @@ CHOSEN = (
     "tests/compile/test_trigonometry.py",
     "tests/compile/test_threads.py",
 )
+PAGE = "tests/docs/test_docs.py::test_code_on_the_page_runs_and_gives_what_it_says"
+EXEMPT = ("docs/counting.md", "docs/studies.md")  # counts of operations; run by another test
 
 
 def main(options: list[str]) -> int:
+    reasons = {machine: impossible(machine) or at_hand(machine) for machine in MACHINES}
+    played = [machine for machine, reason in reasons.items() if not reason]
     failed = []
-    for machine in MACHINES:
-        reason = impossible(machine) or at_hand(machine)
+    for machine, reason in reasons.items():
         print(f"machine '{machine.name}': {reason or described(machine)}", flush=True)
         if reason or "--list" in options:
             continue
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *CHOSEN]
+        tests = [*options, *CHOSEN, *pages(played.index(machine), len(played))]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
         if subprocess.run(command, cwd=ROOT, env=environment(machine), check=False).returncode:
             failed.append(machine.name)
     if failed:
         print(f"failed on: {', '.join(failed)}")
     return len(failed)
+
+
+def pages(number: int, machines: int) -> list[str]:
+    """Pages of the documentation whose code one of several machines runs: they share them, as the
+    suite runs all on the machine at hand."""
+    sys.path.insert(0, str(ROOT))
+    from tests.docs.blocks import pages
+
+    chosen = [page for page in pages() if page not in EXEMPT]
+    return [f"{PAGE}[{page}]" for page in chosen[number::machines]]
 
 
 def described(machine: Machine) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import STEPS
+from benchmarks.gpu import ROLLOUT_STEPS, STEPS
 from benchmarks.report.text import seconds, table, words
 
 FOUND = "benchmarks/gpu.json"
@@ -32,7 +32,7 @@ its time is that of all at the same rate.
 {rollouts}
 
 {same_rollouts}
-
+{gradients}
 [Sweeps](sweeps.md) of the PUMA with unknown loads and friction, a second each in float64, from the
 call to the last of all measures; the first points are also computed by the processor:
 
@@ -41,7 +41,7 @@ call to the last of all measures; the first points are also computed by the proc
 The first result in a new process ({processes}):
 
 {first}
-
+{first_rollout}
 Long tapes are cut into functions; derivatives of forward dynamics in float64:
 
 {long}"""
@@ -76,6 +76,8 @@ def gpu_section(root: Path) -> str:
         same_rollouts=f"{sum(x['same'] for x in found['same rollouts'])} of "
         f"{len(found['same rollouts'])} rollouts (law, noise, walls, loops, a free base; float32 "
         "and float64) have the SHA-256 sums of the processor's.",
+        gradients=_gradients(found),
+        first_rollout=_first_rollout(found),
         sweeps=table(
             ["", "points", "seconds", "failed", "the processor's bits"],
             [*map(_sweep, found["sweeps"])],
@@ -100,6 +102,45 @@ def gpu_section(root: Path) -> str:
             ],
         ),
     )
+
+
+def _gradients(found: dict[str, Any]) -> str:
+    """A paragraph with the table; nothing of results from before there were gradients."""
+    if "gradients" not in found:
+        return ""
+    same, rows = found["same gradients"], found["gradients"]
+    told = f"""
+[Gradients](rollouts.md#gradients) of the root-mean-square error of {rows[0]["runs"]:,} such runs
+with respect to starts and gains, by a sweep back with checkpoints. The processor does
+{_part(rows[0]["processor's part"])} of the runs, {_times(rows[0]["processor's times"])}.
+
+"""
+    told += table(
+        ["", "rollout", "gradient", "runs/s", "along a direction", "gradient, the processor"],
+        [
+            [
+                x["dtype"],
+                seconds(x["rollout"]),
+                f"{seconds(x['seconds'])} ({x['cost']:.1f}×)",
+                f"{x['runs per second'] / 1e6:.2f} M",
+                f"{seconds(x['tangent'])} ({x['cost of a tangent']:.1f}×)",
+                f"{seconds(x['processor'])} ({x['processor'] / x['seconds']:.0f}×)",
+            ]
+            for x in rows
+        ],
+    )
+    return (
+        f"{told}\n\n{sum(x['same'] for x in same)} of {len(same)} gradients and tangents (law, "
+        "noise, delays, friction, loads, loops; float32 and\nfloat64) have the SHA-256 sums of the "
+        "processor's.\n"
+    )
+
+
+def _first_rollout(found: dict[str, Any]) -> str:
+    if "first rollout" not in found:
+        return ""
+    rows = [[name, *map(seconds, x), seconds(sum(x))] for name, x in found["first rollout"].items()]
+    return f"\nThe same of a rollout:\n\n{table(['', *ROLLOUT_STEPS, 'in all'], rows)}\n"
 
 
 def _part(part: int) -> str:

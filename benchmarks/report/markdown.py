@@ -8,6 +8,8 @@ from typing import Any
 
 from benchmarks.cases import OURS, OURS_ALIKE
 from benchmarks.formulations import STATES
+from benchmarks.report.batches_section import HEADINGS as BATCHES
+from benchmarks.report.batches_section import batches_rows
 from benchmarks.report.limits_section import HEADINGS, limits_rows
 from benchmarks.report.text import (
     gibibytes,
@@ -70,6 +72,15 @@ lanes and back takes instructions that are not counted, so wide rows with few op
 a processor that adds beside it multiplies may come above.
 
 {limits}
+
+## Sizes of batches
+
+Of the PUMA 560 on an {batches_cpu}, on one thread and on all {cores} cores in turn.
+Threads are used where they were found to be faster. *The call itself* is what a call from Python
+costs besides its states: a line through the times of two small batches, at no states.
+`python -m benchmarks --batches` measures this table alone.
+
+{batches}
 
 ## One state
 
@@ -170,6 +181,9 @@ def document(results: dict[str, Any], gpu: str) -> str:
         chains="\n\n".join(chains),
         derivatives=_peers_by_cases(sections["derivatives"]),
         limits=table(HEADINGS, limits_rows(results["limits"])),
+        batches_cpu=results["batches"][0]["cpu"],
+        cores=results["machine"]["cores"],
+        batches=table(BATCHES, batches_rows(results["batches"])),
         single=_peers_by_cases(sections["one state"]),
         waits=_waits(results["first call"]),
         operations=_operations(results["operations"]),

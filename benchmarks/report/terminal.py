@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import OURS
+from benchmarks.report.batches_section import HEADINGS as BATCHES
+from benchmarks.report.batches_section import batches_rows
 from benchmarks.report.limits_section import HEADINGS, limits_rows
 from benchmarks.report.text import (
     gibibytes,
@@ -37,6 +39,10 @@ def show(results: dict[str, Any]) -> None:
     for row in limits_rows(results["limits"]):
         limits.add_row(*row)
     console.print(limits)
+    batches = _titled("Sizes of batches", BATCHES[1:])
+    for row in batches_rows(results["batches"]):
+        batches.add_row(*(text.replace("<br>", " ") for text in row))
+    console.print(batches)
     console.print(_first_calls(results["first call"]))
     console.print(_operations(results["operations"]))
     for row in [*results["figures"], *results["rollouts"]]:

@@ -63,13 +63,15 @@ def ends(what: str, q0: Any, q1: Any) -> tuple[Array, Array]:
 
 
 def limits(what: str, x: Any, n: int) -> Array:
-    """What no joint may exceed: a positive number, or one a joint; infinity is none."""
+    """What no joint may exceed: a positive number, or one per joint; infinity is none."""
     try:
         limit = np.array(x, dtype=float)
     except (TypeError, ValueError):
         limit = np.array(np.nan)
     if limit.shape not in ((), (n,)):
-        raise InputError(f"{what} has shape {limit.shape}; expected a number, or {n}, one a joint.")
+        raise InputError(
+            f"{what} has shape {limit.shape}; expected a number, or {n}, one per joint."
+        )
     if not (limit > 0).all():
         raise InputError(f"{what} = {x!r}; expected numbers greater than zero.")
     return np.broadcast_to(limit, (n,)).copy()
@@ -98,6 +100,14 @@ def one_of(what: str, x: Any, known: Iterable[str]) -> str:
         hint = did_you_mean(x, known)
         raise InputError(f"{what} = {x!r}; expected one of {', '.join(known)}.{hint}")
     return x
+
+
+def names_of(what: str, x: Any, known: Iterable[str]) -> list[str]:
+    """Some of the names that are known, one or several, each once."""
+    known = tuple(known)
+    if not isinstance(x, str | Iterable):
+        raise InputError(f"{what} = {x!r}; expected one or several of {', '.join(known)}.")
+    return [one_of(what, name, known) for name in ([x] if isinstance(x, str) else dict.fromkeys(x))]
 
 
 def vector(what: str, x: Any, n: int, why: str = "") -> Array:

@@ -95,7 +95,7 @@ _NORMAL, _AXIS = partial(_direction, counts=(2, 3)), partial(_direction, counts=
 class Wall:
     """What all walls have.
 
-    A shape of one's own subclasses this and gives ``gap(x, y, z)``, the distance of a point from
+    A shape of your own subclasses this and gives ``gap(x, y, z)``, the distance of a point from
     the wall in m, negative behind it.
 
     Args:

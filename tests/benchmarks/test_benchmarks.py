@@ -15,7 +15,7 @@ from shutil import which
 import pytest
 
 from appell.compile import native
-from benchmarks import sweeps
+from benchmarks import gpu, sweeps
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = [sys.executable, "-m", "benchmarks"]
@@ -52,8 +52,8 @@ def results(folder):
 
 def test_results_describe_the_machine_but_do_not_name_it(results):
     assert set(results) == {
-        "date", "machine", "versions", "rounds", "cases", "limits", "first call",
-        "operations", "formulations", "figures", "rollouts",
+        "date", "machine", "versions", "rounds", "cases", "limits", "batches",
+        "first call", "operations", "formulations", "figures", "rollouts",
     }  # fmt: skip
     assert set(results["machine"]) == {"cpu", "cores", "system", "load"}
 
@@ -92,6 +92,16 @@ def test_figures_stand_beside_the_limits_of_the_machine(results, folder):
         f"| {rows[0]['bytes']} | {rows[0]['operations']} |"
         in (folder / "docs" / "speed.md").read_text()
     )
+
+
+def test_batches_are_timed_on_one_thread_and_on_all(results, folder):
+    rows = results["batches"]
+    assert {row["quantity"] for row in rows} == {
+        "inverse_dynamics", "forward_dynamics", "mass_matrix"
+    }  # fmt: skip
+    for row in rows:
+        assert row["one thread"]["median"] > 0 < row["all threads"]["median"]
+    assert "| inverse dynamics | 100 |" in (folder / "docs" / "speed.md").read_text()
 
 
 def test_operations_are_counted_through_sines_and_fused():
@@ -172,6 +182,8 @@ def test_the_gpus_results_hold_what_is_said_of_them():
     """Those that were committed: the same bits, near the memory's bandwidth, started in time."""
     found = json.loads((ROOT / "benchmarks/gpu.json").read_text())
     assert all(x["same"] for x in (*found["equal"], *found["same rollouts"], *found["sweeps"]))
+    assert all(x["same"] for x in found["same gradients"])
+    assert all(x["seconds"] < x["processor"] / 5 for x in found["gradients"])
     assert {y for x in found["libraries"].values() for y in x.values()} == {"same"}
     shares = [x["share"] for x in found["speed"] if x["quantity"] == "inverse_dynamics"]
     assert min(shares) > 0.93
@@ -183,6 +195,16 @@ def test_the_gpus_results_hold_what_is_said_of_them():
     assert min(x["by jax"] for x in found["rollouts"]) > 5
     (seconds,) = (x["seconds"] for x in found["rollouts"] if x["dtype"] == "float32")
     assert seconds < 0.15  # a million runs of one second
+
+
+def test_the_gpus_figures_are_compared_with_all_bounds():
+    found = json.loads((ROOT / "benchmarks/gpu.json").read_text())
+    found["first rollout"] = {"compiled": [1, 2], "from the cache": [0.1]}
+    told = list(gpu.checks(found))
+    for words in ("runs of 1 s in float32:", "G steps per second", "as fast as JAX", "bandwidth"):
+        assert any(x.startswith("PASS") and words in x for x in told), words
+    (late,) = (x for x in told if "first rollout in a new process, compiled" in x)
+    assert late.startswith("FAIL")
 
 
 def test_the_memory_of_rollouts_is_what_is_said_of_it(results):
@@ -199,10 +221,14 @@ def test_the_memory_of_rollouts_is_what_is_said_of_it(results):
 def test_the_sweeps_figures_hold_what_is_said_of_them():
     """Those that were committed, and the page that was made of them."""
     found = json.loads((ROOT / "benchmarks/sweeps.json").read_text())
-    rollouts, dask = found["rollouts"], found["dask"]
+    rollouts, dask, resumed, unkind = (found[x] for x in ("rollouts", "dask", "resumed", "unkind"))
     assert rollouts["points"] == 1_000_000
     assert rollouts["overhead"] < 0.1
     assert rollouts["peak_gib"] < 2
-    assert rollouts["resumed"] < 5
+    assert 0 < resumed["blocks_done"] < resumed["blocks"]
     assert dask["gain"] > 1.8
+    assert unkind["points"] >= 20_000
+    assert unkind["kills"] == {"worker": 2, "client": 1, "scheduler": 1}
+    assert 0 < unkind["failed"] < unkind["points"]
+    assert len(unkind["sha256"]) == 64
     assert sweeps.page(found) in (ROOT / "docs/sweeps.md").read_text()

@@ -26,9 +26,11 @@ page = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(page)
 
 COMMANDS = page.commands(get_command(app))
-# Examples that take long: tests/identify/test_identify_puma.py and tests/papers/test_reproduce.py
-# run these commands.
-LONG = {"identify demo", "reproduce"}
+# Examples that take long are run where their results are tested.
+LONG = {
+    "identify demo": "tests/identify/test_identify_puma.py",
+    "reproduce": "tests/papers/test_reproduce.py",
+}
 STUDY = """
 scenario = "ur5.toml"
 points = 4
@@ -142,6 +144,13 @@ def test_examples_run(path, command, prepared):
     for line in page.examples(COMMANDS[path]):
         result = command(*line.split()[1:], input=typed)
         assert result.exit_code == 0, (line, result.output)
+
+
+@pytest.mark.parametrize(("path", "file"), LONG.items())
+def test_examples_that_take_long_are_run_elsewhere(path, file):
+    source = (DOCS.parent / file).read_text()
+    for line in page.examples(COMMANDS[path]):
+        assert f'"{line.removeprefix("appell ")}"' in source
 
 
 def first_example(path):
@@ -259,8 +268,11 @@ def test_help_of_law_lists_all_laws(path):
 
 @pytest.mark.parametrize(
     "path",
-    ["reproduce", "identify demo", "identify excite", "control soak", "control campaign"],
-)
+    [
+        "reproduce", "identify demo", "identify excite", "control soak", "control campaign",
+        "sweep run", "tune",
+    ],
+)  # fmt: skip
 def test_help_tells_how_long_a_long_command_takes(path):
     assert re.search(r"Takes (about|as long)", COMMANDS[path].help)
 
@@ -407,7 +419,8 @@ def test_info_tells_what_a_robot_is(command, name):
     robot = appell.load(name)
     facts = parsed(command("info", name, "--json"))
     assert facts["degrees_of_freedom"] == robot.nv
-    assert facts["actuators"] == list(robot.actuated)
+    floating = getattr(robot.model, "free", False)
+    assert facts["actuators"] == list(robot.actuated[6 if floating else 0 :])
     assert facts["frames"] == list(robot.link_names)
     assert len(facts["loops"]) == len(getattr(robot, "constraints", ()))
     assert "inverse_dynamics" in facts["answers"]
@@ -490,3 +503,48 @@ def test_what_run_writes_is_followed(tmp_path):
     np.savetxt(whole, columns[:, :4], delimiter=",", header="t,q1,q2,q3", comments="")
     with pytest.raises(appell.InputError, match="column 'q3'"):
         read_motion(whole, 2)
+
+
+# Help and messages
+
+
+def test_no_help_text_loses_a_bracket_and_metavars_are_upper_case():
+    from rich.text import Text
+
+    for path, found in COMMANDS.items():
+        for p in found.params:
+            text = getattr(p, "help", None) or ""
+            assert Text.from_markup(text).plain == text.replace(r"\[", "["), (path, p.name)
+            assert not re.search(r" \.(\s|$)|  ", text), (path, p.name)
+            if p.param_type_name == "argument":
+                assert p.metavar, (path, p.name)
+                assert p.metavar == p.metavar.upper(), (path, p.name)
+        assert Text.from_markup(found.help).plain == found.help, path
+
+
+def test_a_page_of_the_viewer_is_numbered_and_not_replaced(command, tmp_path):
+    for name in ("a.html", "a-2.html"):
+        assert parsed(command("view", "two_link", "--html", "a.html", "--json")) == {"html": name}
+    for name in ("a.svg", "a-2.svg"):
+        told = parsed(command("info", "two_link", "--picture", "a.svg", "--json"))
+        assert told["picture"] == name
+
+
+def test_a_mistyped_command_of_sweep_is_told_its_commands(command):
+    refused = command("sweep", "shw", "folder")
+    assert refused.exit_code == 2
+    assert "expected run, show, new or a study. Did you mean 'show'?" in refused.stderr
+
+
+def test_info_lists_no_motors_of_a_free_base(command):
+    facts = parsed(command("info", "solo12", "--json"))
+    assert facts["free_base"]
+    assert len(facts["actuators"]) == 12
+
+
+def test_other_columns_are_told_of_as_the_command_line_can_name_them(command, tmp_path):
+    (tmp_path / "a.csv").write_text("time,angle\n0,0\n1,1\n")
+    refused = command("identify", "fit", "two_link", "a.csv")
+    assert refused.exit_code == 2
+    assert "Rename the columns" in refused.stderr
+    assert "columns={" not in refused.stderr

@@ -99,6 +99,7 @@ def test_fit_writes_the_new_robot(command, tmp_path):
     head, *rows = (folder / "parameters.csv").read_text().splitlines()
     assert head == "parameter,nominal,sdp"
     assert len(rows) == 20
+    assert '<figure class="film"><svg' in (folder / "identification.html").read_text()
     examine(folder / "identification.html")
 
 

@@ -188,6 +188,110 @@ def test_new_takes_urdf_files_with_loops_seen_from_where_it_writes(command, tmp_
     assert command("run", "mine/a.toml", "-q").exit_code == 0
 
 
+def _closed_chain(folder):
+    """A closed chain whose loops' file has the name that the scenario would have."""
+    from shutil import copy
+
+    from tests.study.test_gallery import FOLDER
+
+    copy(FOLDER / "four_bar.urdf", folder)
+    copy(FOLDER / "four_bar_loops.toml", folder / "four_bar.toml")
+    return "four_bar.urdf", "--loops", "four_bar.toml"
+
+
+def test_new_leaves_the_file_of_loops_alone(command, tmp_path):
+    robot = _closed_chain(tmp_path)
+    before = (tmp_path / "four_bar.toml").read_text()
+    result = command("new", *robot)
+    assert result.exit_code == 0, result.output
+    assert read_scenario(tmp_path / "four_bar_scenario.toml").robot.loops == "four_bar.toml"
+    refused = command("new", *robot, "-o", "four_bar.toml", "--force")
+    assert refused.exit_code == 2
+    assert "is read here" in refused.stderr
+    assert (tmp_path / "four_bar.toml").read_text() == before
+
+
+def test_nothing_is_written_onto_what_is_read(command, tmp_path):
+    file = tmp_path / "scenario.json"
+    file.write_text('{"robot": "two_link", "task": {"kind": "hold", "until": 0.1}}')
+    (tmp_path / "mine.toml").write_text(HOLD % 0.01)
+    for arguments in (
+        ("run", "scenario.json", "-o", ".", "--force"),
+        ("sweep", "new", "mine.toml", "-o", "mine.toml", "--force"),
+    ):
+        refused = command(*arguments)
+        assert refused.exit_code == 2
+        assert "is read here" in refused.stderr
+    assert "two_link" in file.read_text()
+    assert (tmp_path / "mine.toml").read_text() == HOLD % 0.01
+
+
+SCARA = """<robot name="scara"><link name="base"/>
+<link name="a"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<link name="b"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<link name="c"><inertial><mass value="1"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+<limit lower="-2" upper="2" velocity="6" effort="80"/></joint>
+<joint name="j2" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0"/>
+<axis xyz="0 0 1"/><limit lower="-2.6" upper="2.6" velocity="8" effort="40"/></joint>
+<joint name="j3" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="0.25 0 0"/>
+<axis xyz="0 0 -1"/><limit lower="0" upper="0.2" velocity="1" effort="100"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("task", ["line", "circle"])
+def test_new_starts_a_scara_bent_where_its_arm_is_not_singular(task, tmp_path):
+    (tmp_path / "scara.urdf").write_text(SCARA)
+    file = tmp_path / "a.toml"
+    file.write_text(new_scenario(str(tmp_path / "scara.urdf"), task, file=file))
+    assert abs(read_scenario(file).start.q["j2"]) > 20
+
+
+def test_new_moves_the_frame_that_is_named(command, tmp_path):
+    result = command("new", "five_bar", "--frame", "tip1", "-o", "a.toml")
+    assert result.exit_code == 2  # there is none
+    frame = "wrist_2_link"
+    assert command("new", "ur5", "--frame", frame, "-o", "a.toml").exit_code == 0
+    assert read_scenario(tmp_path / "a.toml").task.frame == frame
+    refused = command("new", "ur5", "--frame", frame, "--task", "hold", "-o", "b.toml")
+    assert refused.exit_code == 2
+    assert "goes with" in refused.stderr
+
+
+@pytest.mark.parametrize("robot", ["puma560", "stewart_gough"])
+def test_torques_of_a_new_scenario_hold_the_robot_up(robot, tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(new_scenario(robot, "torque"))
+    built = build(read_scenario(file))
+    robot, q = built.robot, built.options["q0"]
+    tau = list(read_scenario(file).task.torque.values())
+    a = robot.forward_dynamics(q, [0.0] * robot.nv, tau)
+    assert abs(a).max() < 1e-2
+
+
+HINTED = {
+    "ur5": None, "panda": "moves", "kinova": "hold", "solo12": "fall", "five_bar": "moves",
+    "agile_wrist": "moves", "differential_drive": "fall", "stewart_gough": "fall",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("robot", HINTED)
+def test_every_hint_of_a_new_scenario_works_where_it_stands(robot, tmp_path):
+    lines = new_scenario(robot, HINTED[robot]).splitlines()
+    hints = [k for k, line in enumerate(lines) if re.match(r"# [a-z_]+ = ", line)]
+    assert {"outputs", "gravity"} <= {lines[k].split()[1] for k in hints}
+    file = tmp_path / "hinted.toml"
+    for k in hints:
+        file.write_text("\n".join([*lines[:k], lines[k].removeprefix("# "), *lines[k + 1 :]]))
+        assert build(read_scenario(file)), lines[k]
+    outputs = next(k for k in hints if lines[k].startswith("# outputs"))
+    lines[outputs] = lines[outputs].removeprefix("# ")
+    file.write_text("\n".join(lines))
+    assert read_scenario(file).outputs.animation
+
+
 def test_new_offers_the_robots_own_gravity():
     assert "# gravity = [0.0, -9.81, 0.0] # m/s^2" in new_scenario("five_bar", "moves")
 

@@ -197,3 +197,26 @@ def test_an_interrupted_sweep_says_how_to_go_on(command, tmp_path):
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert "slow-sweep; the same command goes on from there" in told
+
+
+def test_points_on_the_command_line_are_as_if_the_file_said_them(command, tmp_path):
+    assert parsed(command("study.toml", "--points", 5, "-o", "five", "--json"))["points"] == 5
+    (tmp_path / "same.toml").write_text(STUDY.replace("points = 12", "points = 5"))
+    assert parsed(command("same.toml", "-o", "same", "--json"))["points"] == 5
+    heads = [json.loads((tmp_path / x / "study.json").read_text()) for x in ("five", "same")]
+    assert heads[0]["hash"] == heads[1]["hash"]
+    assert heads[0]["study"] == heads[1]["study"]
+    assert parsed(command("five", "--points", 7, "--json"))["points"] == 7  # two more
+
+
+@pytest.mark.parametrize(
+    ("sampling", "told"),
+    [("saltelli", "takes a power of two"), ("grid", "has as many points as its values")],
+)
+def test_points_that_the_file_could_not_have_are_refused(command, tmp_path, sampling, told):
+    text = f'scenario = "move.toml"\nsampling = "{sampling}"\n[vary]\n'
+    text = text if sampling == "grid" else f"points = 8\n{text}"
+    (tmp_path / "other.toml").write_text(text + '"law.kp" = {linear = [50, 100, 3]}\n')
+    result = command("other.toml", "--points", 100)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())

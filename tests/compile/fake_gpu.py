@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile.gpu import driver
+from appell.compile.gpu.device_arrays import DeviceArray
 from tests.compile.ptx_interpreter import Memory, Run, parse
 
 
@@ -22,6 +23,7 @@ class FakeLibrary:
     def __init__(self, version: int = 13000, devices: int = 1, capability: int = 9) -> None:
         self.version, self.devices, self.capability = version, devices, capability
         self.memory = Memory()
+        self.free = 2**30  # bytes, as the library tells
         self.fail: dict[str, int] = {}
         self.calls: Counter[str] = Counter()
         self.launches: list[tuple[tuple[int, int], int, int]] = []  # grid, threads, stream
@@ -97,6 +99,9 @@ class FakeLibrary:
         pointer._obj.value = start
         return 0
 
+    def _cuMemGetInfo(self, free: Any, whole: Any) -> None:
+        free._obj.value, whole._obj.value = self.free, 2**30
+
     def _cuMemFree(self, pointer: Any) -> None:
         del self.memory.blocks[pointer.value], self._arrays[pointer.value]
 
@@ -155,3 +160,13 @@ class FakeLibrary:
         ]
         self.launches.append(((gx, gy), threads, stream.value or 0))
         Run(text, self.memory, (gx, gy), threads).start(entry, values)
+
+
+def there(x: Any) -> DeviceArray:
+    """A copy of a NumPy array on the GPU."""
+    x = np.array(x, order="C")
+    device = driver.driver().device(0)
+    with device.current():
+        array = DeviceArray(x.shape, x.dtype.name, device)
+        device.upload(array.pointer, x.ctypes.data, x.nbytes, 0)
+    return array

@@ -13,7 +13,7 @@ GOAL = np.radians([45, 30, 0, 45, 60, 90])
 
 
 class Wave:
-    """Sines about a position, one a joint."""
+    """Sines about a position, one per joint."""
 
     def __init__(self, about, size, speed, duration=10.0):
         self.about, self.size, self.speed = map(np.asarray, (about, size, speed))

@@ -6,8 +6,8 @@ import gc
 import pickle
 import tracemalloc
 import weakref
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import casadi
 import jax
@@ -32,6 +32,7 @@ from appell.control import (
     TrackingIntegral,
 )
 from appell.control.laws.compiled import of_state
+from appell.control.laws.gains import STIFFNESS
 from appell.errors import InputError
 from appell.maths.lists import clipped
 from appell.model.library.planar import planar_chain
@@ -394,3 +395,28 @@ def test_a_free_base_is_refused():
 def test_a_law_refuses_gains_that_are_none():
     with pytest.raises(appell.InputError, match="kp = None; expected a number"):
         appell.control.ComputedTorque(appell.load("puma560"), kp=None)
+
+
+class Forgotten(Law):
+    """Without @dataclass."""
+
+    kp: Any = 200.0
+    gains: ClassVar = {"kp": STIFFNESS}
+    equation = staticmethod(lambda model, q, v, desired, kp: list(q))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TooFew(Law):
+    """One torque, whatever the robot."""
+
+    kp: Any = 200.0
+    gains: ClassVar = {"kp": STIFFNESS}
+    equation = staticmethod(lambda model, q, v, desired, kp: [kp[0] * q[0]])
+
+
+def test_mistakes_in_a_law_of_ones_own_are_told():
+    robot = appell.load("planar_chain", n=3)
+    with pytest.raises(InputError, match=r"Forgotten: its gain 'kp' is not a field.*@dataclass"):
+        Forgotten(robot)
+    with pytest.raises(InputError, match="returns 1 number; expected a list of 3 torques"):
+        TooFew(robot).kernel()

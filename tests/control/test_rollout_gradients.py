@@ -200,8 +200,9 @@ def test_torques_that_all_runs_share():
 
 def test_a_thousand_steps_against_complex_steps_of_the_equations(puma):
     """By an imaginary part of 1e-30, through the robot's equations and the law's, called with
-    NumPy's complex numbers: none of this is compiled or differentiated. Within 1e-8, as promised;
-    some 1e-14 is seen. The PUMA's wrist is locked: six joints take minutes so."""
+    NumPy's complex numbers: none of this is compiled or differentiated. Within 1e-8,
+    to which an optimiser's steps are the same; some 1e-14 is seen. The PUMA's wrist is locked: six
+    joints take minutes so."""
     arm = puma.locked(dict(zip(puma.joint_names[3:], START[3:], strict=True)))
     steps, dt, draw = 1000, 1e-3, np.random.default_rng(0)
     start, own = START[:3], arm.system.values("mass")

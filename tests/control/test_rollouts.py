@@ -756,3 +756,27 @@ def test_a_rollout_is_told_in_one_line():
     found = appell.rollout(arm, q0=np.zeros((3, 2)), steps=4, reduce=["work"], every=2)
     assert repr(found).startswith("<Rollout of 3 runs: q (3, 2), v (3, 2), work (3,)")
     assert "path of q (3, 3, 2), v (3, 3, 2)" in repr(found)
+
+
+@pytest.mark.parametrize("how", [{}, {"delay": 2}])
+def test_a_long_loop_that_is_interrupted_keeps_its_whole_parts(puma, move, monkeypatch, how):
+    from appell.control.tracking import at_once
+
+    how = {"period": 1e-3, "method": "RK4", "until": 0.1, **how}
+    monkeypatch.setattr(at_once, "LONG", 10)
+    monkeypatch.setattr(at_once, "PART", 30)
+    whole = track(puma, ComputedTorque(puma), move, **how)
+    parts, part_of = [], at_once._part
+
+    def interrupted(*arguments):
+        if len(parts) == 2:
+            raise KeyboardInterrupt
+        parts.append(part_of(*arguments))
+        return parts[-1]
+
+    monkeypatch.setattr(at_once, "_part", interrupted)
+    cut = track(puma, ComputedTorque(puma), move, **how)
+    assert cut.stopped == "interrupted at 0.06 s"
+    assert len(whole.t) == 101
+    assert np.array_equal(cut.q, whole.q[:61])
+    assert np.array_equal(cut(0.0555)[0], whole(0.0555)[0])

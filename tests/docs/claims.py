@@ -173,7 +173,10 @@ CLAIMS: dict[str, dict[str, Check]] = {
             {"Pentium, 150 MHz": 0.225, "Pentium II, 350 MHz": 0.061},
         )
     },
-    "docs/gpu.md": {"ten seconds and more from about 50,000 steps on": _long_tapes},
+    "docs/gpu.md": {
+        "ten seconds and more from about 50,000 steps on": _long_tapes,
+        "16 GiB at most": constant("compile.gpu.gpu_gradient:MOST", 16 << 30),
+    },
     "docs/identification.md": {
         "exceeds 1e-9 of the first": constant("identify.base.structure:ROUNDING", 1e-9),
         "Rounding alone leaves about 1e-15": _rounding,
@@ -263,11 +266,21 @@ CLAIMS: dict[str, dict[str, Check]] = {
     "docs/rollouts.md": {
         "below `slip`, 0.01 rad/s or m/s": constant("control.rollouts.rollout:SLIP", 0.01),
         "a last joint of 0.0141 kg m²": _last_joint,
+        "flagged below 0.02": constant("control.rollouts.watched:SINGULAR", 0.02),
+        "by more than 1e-6 of its size (1e-4 in `float32`)": constant(
+            "control.rollouts.integrators:CHANGE", {"float64": 1e-6, "float32": 1e-4}
+        ),
+        "times the step exceeds 0.125": constant(
+            "control.rollouts.integrators:STABLE",
+            {"rk4": 2.0, "semi_implicit_euler": 2.0, "implicit_midpoint": 0.125},
+        ),
     },
     "docs/scenarios.md": {
         "else 1 degree or 10 mm": constant(
             "study.scenario_verdict:_NEAR", {True: np.pi / 180, False: 0.01}
         ),
+        "writes 1 degree": constant("study.starter:_TURN_ERROR", 1.0),
+        "and 0.2 mm for joints that slide": constant("study.starter:_SLIDE_ERROR", 0.0002),
     },
     "docs/simulation.md": {
         "located to 1e-12 s": asserted(
@@ -311,13 +324,18 @@ CLAIMS: dict[str, dict[str, Check]] = {
     "docs/tutorials/own_law.md": {
         "wants 1382 N m": code("docs/tutorials/own_law.md", "# 1382 N m at joint1"),
     },
+    "docs/viewer.md": {
+        "at any speed from 0.0001 to 10,000 times that of the motion": constant(
+            "show.viewer.motion_viewer:_SLOWEST,_FASTEST", 1e-4, 1e4
+        ),
+    },
 }  # fmt: skip
 
 
 # Numbers in text: with a point, an exponent or thousands, shares, and whole ones with a unit.
 NUMBER = re.compile(
     r"(?<![\w.])\d[\d,]*\.\d+|\b\d+e-?\d+|\d ?%|\b\d{1,3}(?:,\d{3})+\b"
-    r"|\b\d+ (?:m?rad|mm?|[mnµu]?s|minutes|times|N m|k?Hz|MiB|kg)\b"
+    r"|\b\d+ (?:m?rad|mm?|[mnµu]?s|minutes|times|N m|k?Hz|[kKMG]i?B|kg)\b"
 )
 NAMES = re.compile(  # numbers that are names
     r"Python [\d.]+|CUDA [\d.]+|Apache-[\d.]+"

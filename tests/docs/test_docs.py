@@ -12,8 +12,9 @@ from typer.main import get_command
 
 from appell.cli import app
 from appell.compile.gpu import driver
+from appell.study import open_sweep
 from tests.docs.blocks import ROOT, Block, blocks, pages, pictures, run, same
-from tests.docs.stand_ins import gpu_and_torch
+from tests.docs.stand_ins import gpu_and_torch, slurm_and_kubernetes
 
 URDF = """
 <robot name="my_robot">
@@ -34,6 +35,7 @@ URDF = """
 """
 IMAGES = ROOT / "docs" / "images" / "tutorials"
 STUDIES = "docs/studies.md"  # test_studies.py runs each, and looks at what comes out
+CLUSTERS = "docs/clusters.md"  # has a test of its own, below
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +44,7 @@ def no_driver_is_kept():
     driver.driver.cache_clear()
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if page != STUDIES])
+@pytest.mark.parametrize("page", [page for page in pages() if page not in (STUDIES, CLUSTERS)])
 def test_code_on_the_page_runs_and_gives_what_it_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("my_robot.urdf").write_text(URDF)
@@ -58,6 +60,14 @@ def test_code_on_the_page_runs_and_gives_what_it_says(page, tmp_path, monkeypatc
             text = (tmp_path / name).with_suffix(".html").read_text()
             assert text.lstrip().lower().startswith("<!doctype html>")
             assert (IMAGES / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_programs_for_slurm_and_kubernetes_sweep_on_their_workers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with slurm_and_kubernetes(monkeypatch):
+        run(CLUSTERS, blocks(CLUSTERS), {"__name__": "__main__"})
+    for name in ("slurm-sweep", "kubernetes-sweep"):
+        assert len(open_sweep(name)) == 4
 
 
 def labels(path) -> set[str]:

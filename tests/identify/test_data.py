@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import appell
+from appell.errors import InputError
 from appell.identify import Data, joined, observe
 from appell.identify.data.filters import chosen_cutoff, derivatives, low_pass, without_outliers
 
@@ -62,6 +63,40 @@ def test_the_low_pass_shifts_nothing_and_takes_what_is_above():
     np.testing.assert_allclose(passed, x[250:-250], atol=1e-5)
     at_cutoff = low_pass(np.sin(2 * np.pi * 8 * T)[:, None], 8.0, RATE)[250:-250]
     assert np.abs(at_cutoff).max() == pytest.approx(0.5, rel=0.01)  # half, once each way
+
+
+def braked(t, end):
+    """A motion that brakes evenly and stands still just when the record ends."""
+    return 2 * (t - end) ** 2, np.full_like(t, 4.0)
+
+
+def swung(t, end):
+    """Motions of which the record catches the middle."""
+    phase = 3 * t + 0.4 * end
+    return np.sin(phase) + 0.2 * np.sin(3 * phase), -9 * np.sin(phase) - 16.2 * np.sin(3 * phase)
+
+
+@pytest.mark.parametrize("part", [0.02, 0.05, 0.2, 0.4, 0.45])
+@pytest.mark.parametrize("course", [braked, swung])
+def test_the_ends_that_are_kept_are_as_good_as_the_middle(course, part):
+    rate = 500.0
+    t = np.arange(0, 10, 1 / rate)
+    q, a = course(t, t[-1])
+    load = {"t": t, "q1": q, "tau1": a + 0.1 * q}
+    robot = appell.load("planar_chain", n=1)
+    data = observe(robot, load, cutoff=part * rate, rate=rate, check=False)
+    off = np.abs(data.a[:, 0] - np.interp(data.t, t, a))
+    assert (
+        off.max() < 2e-3 * np.abs(a).max()
+    )  # what is left of the ends, as the page says, and more
+    assert off[len(off) // 3 : -len(off) // 3].max() < 1e-4 * np.abs(a).max()
+    assert len(data) > 0.9 * len(t)
+
+
+def test_a_filter_slower_than_the_record_is_refused():
+    robot, q = appell.load("planar_chain", n=1), np.sin(T)
+    with pytest.raises(InputError, match="record for longer"):
+        observe(robot, {"t": T, "q1": q, "tau1": np.cos(T)}, cutoff=1e-9, check=False)
 
 
 def test_derivatives_are_of_fourth_order():

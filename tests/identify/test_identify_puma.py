@@ -77,13 +77,18 @@ def test_the_excitation_keeps_the_hand_above_the_floor(done):
 
 
 def test_the_command_writes_the_report_and_the_robot(done, tmp_path, monkeypatch):
-    monkeypatch.setattr(example, "identify_puma", lambda **options: done)
-    result = CliRunner().invoke(app, ["identify", "demo", "--quick", "-o", str(tmp_path / "demo")])
+    asked = []
+    monkeypatch.setattr(example, "identify_puma", lambda **x: (asked.append(x), done)[1])
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, "identify demo --quick -o demo")
     assert result.exit_code == 0, result.output
+    assert (asked[0]["quick"], asked[0]["seed"]) == (True, 0)  # what has been computed
     assert "identified model and friction" in result.output
     written = {p.name for p in (tmp_path / "demo").iterdir()}
     assert written >= {"identification.html", "identification.md", "parameters.csv", "robot.urdf"}
-    examine(tmp_path / "demo" / "identification.html", charts=False)
+    report = tmp_path / "demo" / "identification.html"
+    assert '<figure class="film"><svg' in report.read_text()
+    examine(report, charts=False)
     again = appell.load(tmp_path / "demo" / "robot.urdf")
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 20, 6))
     wanted = done.identified.inverse_dynamics(q, v, a, friction=True)

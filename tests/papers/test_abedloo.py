@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
 
-from appell.papers import abedloo2014
 from appell.papers.abedloo2014 import (
     PICTURES,
     UNTIL,
     coriolis_table,
     differences,
-    document,
     errors_table,
     motion,
     trajectory,
@@ -80,13 +78,13 @@ def test_tables_have_what_the_paper_prints():
     assert forces < 1e-12
 
 
-def test_pictures_draw():
+def test_pictures_draw(reproduced):
     assert [picture.title.split(":")[0] for picture in PICTURES] == [
         f"Figure {k}" for k in (3, 5, 6, 7)
     ]
-    for picture in document().pictures:
+    for picture in reproduced("abedloo2014").pictures:
         assert "<svg" in svg_of(picture.draw(), picture.title)
 
 
-def test_the_document_is_found_by_its_name():
-    assert abedloo2014.document().name == "abedloo2014"
+def test_the_document_is_found_by_its_name(reproduced):
+    assert reproduced("abedloo2014").name == "abedloo2014"

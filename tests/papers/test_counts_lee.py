@@ -10,7 +10,7 @@ from appell.control.laws.computed_torque import commanded_acceleration
 from appell.equations import lagrange_euler
 from appell.maths.homogeneous import Matrix4
 from appell.papers.common.general import general_chain
-from appell.papers.lee1982 import claim, document
+from appell.papers.lee1982 import claim
 from appell.papers.lee1982_lagrange_euler import TOTAL, full, lagrange_euler_table, steps
 from appell.show.document import Row, Table
 from appell.show.rules import EQUAL
@@ -74,8 +74,8 @@ def test_the_claim_of_a_hundred_times_is_computed_from_the_totals(table):
     assert ours.rows[-1].ours == [148.9, 126.4]
 
 
-def test_the_document_holds_both_tables_and_the_claim():
-    ours = document()
+def test_the_document_holds_both_tables_and_the_claim(reproduced):
+    ours = reproduced("lee1982")
     assert [table.title.partition(":")[0] for table in ours.tables[:3]] == [
         "Table 1",
         "Table 2",

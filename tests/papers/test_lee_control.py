@@ -115,8 +115,8 @@ def test_a_wrong_formulation_makes_its_row_fail(monkeypatch, formulation):
         assert len(lee1982_control._by_path().failures) == 16
 
 
-def test_the_processors_time_follows_from_its_instructions():
-    tables = appell.papers.reproduce("lee1982").tables[:2]
+def test_the_processors_time_follows_from_its_instructions(reproduced):
+    tables = reproduced("lee1982").tables[:2]
     table = lee1982_equivalence.processor_table(*tables)
     assert not table.failures
     # 690 multiplications of 3.75 us and 621 additions of 0.95 us.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -23,8 +24,8 @@ _spec.loader.exec_module(pages)
 
 
 @pytest.mark.parametrize("name", papers.PAPERS)
-def test_every_value_that_must_come_out_does_and_is_on_the_papers_page(name, tmp_path):
-    document = appell.papers.reproduce(name)
+def test_every_value_that_must_come_out_does_and_is_on_the_papers_page(name, tmp_path, reproduced):
+    document = reproduced(name)
     assert not document.failures
     assert pages.differences(name, document) == [], f"run: python docs/papers.py {name}"
     compared = [row for table in document.tables if table.compared for row in table.rows]
@@ -33,7 +34,15 @@ def test_every_value_that_must_come_out_does_and_is_on_the_papers_page(name, tmp
         known = any(isinstance(rule, Differs | Known) for rule in row.rules)
         assert row.why or not known, f"{row.what} differs without a reason"
     if name != "lee1982":  # which the next test but one examines
-        examine(write_documents([document], tmp_path / "r")[0], charts=False)
+        report = write_documents([document], tmp_path / "r")[0]
+        assert moves(report)
+        examine(report, charts=False)
+
+
+def moves(report):
+    """Whether a report has a film that can be stopped."""
+    film = re.search(r'<figure class="film"><svg.*?</svg><button', report.read_text(), re.S)
+    return film is not None and "<animate" in film[0] and len(film[0]) < 500_000
 
 
 def test_an_unknown_paper_is_answered_with_the_known_ones():
@@ -43,14 +52,16 @@ def test_an_unknown_paper_is_answered_with_the_known_ones():
 
 def test_the_command_writes_tables_and_figures(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # as after a plain pip install
-    done = CliRunner().invoke(cli.app, ["reproduce", "lee1982", "--output", str(tmp_path / "r")])
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli.app, "reproduce lee1982 -o lee")
     assert done.exit_code == 0, done.output
     assert "119n" in done.output
-    written = {p.name for p in (tmp_path / "r").iterdir()}
-    assert written == {"lee1982.md", "lee1982.html", "lee1982-1.svg", "lee1982-2.svg"}
+    written = {p.name for p in (tmp_path / "lee").iterdir()}
+    assert written == {"lee1982.md", "lee1982.html", *(f"lee1982-{k}.svg" for k in (1, 2, 3))}
     assert "52 of 52 rows agree" in done.output
-    examine(tmp_path / "r" / "lee1982.html")
-    assert f"Report: {tmp_path / 'r' / 'lee1982.html'}" in done.output.replace("\n", "")
+    assert moves(tmp_path / "lee" / "lee1982.html")
+    examine(tmp_path / "lee" / "lee1982.html")
+    assert "Report: lee/lee1982.html" in done.output
 
 
 def test_folders_are_named_after_what_is_in_them(tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from math import nan
 from typing import Any
 
@@ -27,16 +26,14 @@ from appell.show.rules import (
     Within,
 )
 
-PAPERS = pytest.mark.parametrize("name", papers.PAPERS)
+
+@pytest.fixture(params=papers.PAPERS)
+def document(request, reproduced) -> Document:
+    return reproduced(request.param)
 
 
-@cache
-def document(name: str) -> Document:
-    return papers.reproduce(name)
-
-
-def rows(name: str) -> Iterator[Row]:
-    for table in document(name).tables:
+def rows(document: Document) -> Iterator[Row]:
+    for table in document.tables:
         if table.compared:
             yield from table.rows
 
@@ -88,15 +85,13 @@ def with_column(values: Any, k: int, x: Any) -> list[Any]:
     return [x if j == k else y for j, y in enumerate(values)]
 
 
-@PAPERS
-def test_every_row_holds(name):
-    assert document(name).failures == []
-    assert len(list(rows(name))) >= 5
+def test_every_row_holds(document):
+    assert document.failures == []
+    assert len(list(rows(document))) >= 5
 
 
-@PAPERS
-def test_a_wrong_print_makes_its_row_fail(name):
-    for row in rows(name):
+def test_a_wrong_print_makes_its_row_fail(document):
+    for row in rows(document):
         for k, (rule, paper, ours) in enumerate(zip(row.rules, row.paper, row.ours, strict=True)):
             wrong = paper_mutations(rule, paper, ours)
             assert wrong or paper is None, f"{row.what}: no print, no mutation"
@@ -105,20 +100,18 @@ def test_a_wrong_print_makes_its_row_fail(name):
                 assert not mutant.holds, f"{row.what}, column {k}: {paper} printed as {x}"
 
 
-@PAPERS
-def test_a_wrong_number_of_ours_makes_its_row_fail(name):
-    for row in rows(name):
+def test_a_wrong_number_of_ours_makes_its_row_fail(document):
+    for row in rows(document):
         for k, (rule, paper, ours) in enumerate(zip(row.rules, row.paper, row.ours, strict=True)):
             for x in our_mutations(rule, paper, ours):
                 mutant = replace(row, ours=with_column(row.ours, k, x))
                 assert not mutant.holds, f"{row.what}, column {k}: {ours} computed as {x}"
 
 
-@PAPERS
-def test_bounds_are_narrow(name):
+def test_bounds_are_narrow(document):
     """A wrong power of ten is noticed in every print that ours is beside, a wrong second digit in
     those that must agree."""
-    for row in rows(name):
+    for row in rows(document):
         for rule, paper in zip(row.rules, row.paper, strict=True):
             match rule:
                 case Ratio(low, high):
@@ -127,10 +120,8 @@ def test_bounds_are_narrow(name):
                     assert bound <= 0.05 * (1 if relative or not paper else abs(paper)), row.what
 
 
-@PAPERS
-def test_every_failure_ends_in_the_list_of_the_document(name):
+def test_every_failure_ends_in_the_list_of_the_document(document):
     """As the command reads it: a row that fails makes its document fail."""
-    whole = document(name)
     tables = [
         replace(
             table,
@@ -140,11 +131,11 @@ def test_every_failure_ends_in_the_list_of_the_document(name):
                 for x in our_mutations(row.rules[0], row.paper[0], row.ours[0])[:1]
             ],
         )
-        for table in whole.tables
+        for table in document.tables
         if table.compared
     ]
-    wrong = replace(whole, tables=tables)
-    assert len(wrong.failures) == len(list(rows(name)))
+    wrong = replace(document, tables=tables)
+    assert len(wrong.failures) == len(list(rows(document)))
 
 
 def test_a_value_that_is_compared_with_nothing_has_no_place_among_the_evidence():

@@ -192,14 +192,14 @@ def test_options_that_nothing_would_follow_are_refused(command, tmp_path):
     (tmp_path / "a.csv").write_text("0,0,0,0,0,0,0\n1,0,0,0,0,0,0\n")
     move = ["move", "--to", "5,-40,65,5,35,5"]
     for arguments, message in (
-        ([*move, *own, "--channel", "udp"], "--channel udp: a machine of one's own"),
-        ([*move, *own, "--channel", "shm"], "--channel shm: a machine of one's own"),
+        ([*move, *own, "--channel", "udp"], "--channel udp: a machine of your own"),
+        ([*move, *own, "--channel", "shm"], "--channel shm: a machine of your own"),
         (["follow", "a.csv", *own, "--from", "0,0,0,0,0,0"], "only a simulated arm can be told"),
         (["teach", "b.csv", *own, "--from", "0,0,0,0,0,0"], "only a simulated arm can be told"),
         (["soak", "--channel", "lockstep"], "soak measures real time; expected shm or udp"),
         (
             ["teach", "b.csv", "--channel", "lockstep", "--fault", "disk full@5"],
-            "its log knows no fault 'disk full'",
+            "the fault 'disk full' is not supported there",
         ),
     ):
         refused = command(*arguments)
@@ -217,7 +217,7 @@ def test_ones_own_machine_takes_no_simulated_faults(command, tmp_path, channel):
     own = [*move, "--hardware", "my_machine:driver", "--log", "own.mcap"]
     refused = command(*own, "--fault", "disk-full@900", "--fault", "stuck@900,joint=2")
     assert refused.exit_code == 2
-    assert "fault 'stuck': a machine of one's own takes no faults but" in refused.stderr
+    assert "fault 'stuck': a machine of your own takes no faults but" in refused.stderr
     assert not (tmp_path / "own.mcap").exists()
 
 

@@ -383,3 +383,14 @@ def test_a_machine_of_ones_own():
     one = Machine("one", -1, 1, 2, 500, 50, -1.2, 1.2, 0.1, 1, 1)
     assert one.n == 1
     assert one.count[0] == pytest.approx(2 * np.pi / 25000)
+
+
+def test_assumed_friction_does_not_hold_light_links_with_strong_motors():
+    text = (
+        '<robot name="light"><link name="base"/><link name="a"><inertial><mass value="0.1"/>'
+        '<inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>'
+        '<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="500" velocity="5"/></joint></robot>'
+    )
+    machine = appell.rig.machine_for(appell.Robot.from_urdf(text))
+    assert machine.coulomb == pytest.approx([1e-3])

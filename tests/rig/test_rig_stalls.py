@@ -138,7 +138,7 @@ class World:
         return (long, 0) if self.random.random() < 0.5 else (0, long)
 
     def run(self):
-        """Bursts of 0.2 s, one a second, once the arm is on its way."""
+        """Bursts of 0.2 s, one per second, once the arm is on its way."""
         while not self.controller.ended:
             under_way = self.controller.phase is Phase.FOLLOW
             self.cycle(self.stall(0.1) if under_way and self.now % 1000 < 200 else (0, 0))

@@ -7,8 +7,10 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import appell
+from appell.cli import app
 from appell.errors import AppellError, InputError
 from appell.show import film_page
 from appell.show.viewer import server, view
@@ -58,3 +60,22 @@ def test_without_a_file_the_viewer_is_asked_for(bare, tmp_path):
         appell.load("two_link").view(browser=False)
     with pytest.raises(InputError, match=r"\.html"):
         appell.load("two_link").view(html=tmp_path / "arm.txt")
+
+
+@pytest.mark.filterwarnings("always:viser not installed")  # as outside of tests, which refuse them
+@pytest.mark.parametrize("asked", ["option", "scenario"])
+def test_a_report_without_the_viewer_has_a_moving_picture_and_a_warning(
+    bare, asked, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    scenario = 'robot = "two_link"\ntask = {kind = "fall", until = 0.2}\n'
+    outputs = "outputs = {animation = true}\n" if asked == "scenario" else ""
+    (tmp_path / "fall.toml").write_text(scenario + outputs)
+    options = ["--animation"] if asked == "option" else []
+    done = CliRunner().invoke(app, ["run", "fall.toml", *options, "-q"])
+    assert done.exit_code == 0, done.output
+    assert "warning: viser not installed: the animation is a moving picture" in done.stderr
+    assert "pip install 'appell[view]'" in done.stderr
+    folder = tmp_path / "fall-run"
+    assert "<animate " in film(folder / "animation.html")
+    assert '<iframe class="scene" src="animation.html"' in (folder / "report.html").read_text()

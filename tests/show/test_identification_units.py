@@ -29,7 +29,12 @@ def test_pictures_of_forces_name_units(name, units):
     panels = torque_picture(validation).draw().panels
     assert [panel.title for panel in panels] == list(robot.actuated)
     assert [panel.y.partition(", ")[2] for panel in panels] == units
-    assert [head.rpartition(", ")[2] for head in torque_table({"qr": validation}).columns] == units
+    table = torque_table({"qr": validation})
+    if len(set(units)) > 1:
+        assert [head.rpartition(", ")[2] for head in table.columns] == units
+    else:
+        told = [row.what.rpartition(", ")[2] for row in table.rows]
+        assert told == [*units[:1] * 4, "R²"]
 
 
 def test_base_parameters_have_units_and_their_full_names():

@@ -86,16 +86,87 @@ def test_the_meshes_of_a_file_are_drawn_in_its_colours_and_sizes():
     assert len(colours) > 1
 
 
+ONE_MESH = """<robot name="r"><link name="base"/><link name="hand">
+      <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+      </inertial><visual><geometry><mesh filename="{}"/></geometry></visual></link>
+      <joint name="j" type="continuous"><parent link="base"/><child link="hand"/></joint>
+      </robot>"""
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], dtype=float)
+FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+
+def as_obj():
+    lines = [f"v {x:g} {y:g} {z:g}" for x, y, z in CORNERS]
+    lines += [f"f {a} {b} {c}" for a, b, c in FACES + 1]
+    return "\n".join(lines).encode()
+
+
+def as_ascii_stl():
+    """With normals of zero, which readers compute."""
+    text = ["solid tetrahedron"]
+    for face in CORNERS[FACES]:
+        text += ["facet normal 0 0 0", "outer loop"]
+        text += [f"vertex {x:g} {y:g} {z:g}" for x, y, z in face]
+        text += ["endloop", "endfacet"]
+    return "\n".join([*text, "endsolid tetrahedron", ""]).encode()
+
+
+def as_binary_stl():
+    rows = np.zeros(len(FACES), dtype=[("normal", "<3f4"), ("corners", "<(3,3)f4"), ("own", "<u2")])
+    rows["corners"] = CORNERS[FACES]
+    return bytes(80) + np.uint32(len(FACES)).tobytes() + rows.tobytes()
+
+
+def as_dae():
+    numbers = " ".join(f"{x:g}" for x in CORNERS.ravel())
+    return f"""<?xml version="1.0" encoding="utf-8"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+  <asset><created>2024-01-01T00:00:00</created><modified>2024-01-01T00:00:00</modified>
+    <unit name="meter" meter="1"/><up_axis>Z_UP</up_axis></asset>
+  <library_geometries><geometry id="g"><mesh>
+    <source id="p"><float_array id="a" count="12">{numbers}</float_array>
+      <technique_common><accessor source="#a" count="4" stride="3"><param name="X" type="float"/>
+        <param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common>
+    </source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+    <triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
+      <p>{" ".join(map(str, FACES.ravel()))}</p></triangles>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node>
+    </visual_scene></library_visual_scenes>
+  <scene><instance_visual_scene url="#s"/></scene>
+</COLLADA>""".encode()
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("hand.obj", as_obj), ("binary.stl", as_binary_stl), ("ascii.stl", as_ascii_stl),
+        ("hand.dae", as_dae),
+    ],
+)  # fmt: skip
+def test_a_mesh_of_every_format_is_read_and_scaled(tmp_path, file, content):
+    (tmp_path / file).write_bytes(content())
+    (tmp_path / "robot.urdf").write_text(ONE_MESH.format(f'{file}" scale="0.1 0.2 -0.1'))
+    scene = RobotScene(appell.load(tmp_path / "robot.urdf"))
+    [part] = triangles(scene.shapes[0])
+    shown = part.vertices[part.faces]
+    wanted = (CORNERS * [0.1, 0.2, -0.1])[FACES[:, ::-1]]  # a mirror turns the faces
+    assert faces_from_the_first_corner(shown) == faces_from_the_first_corner(wanted)
+
+
+def faces_from_the_first_corner(faces):
+    """Triangles as a set: the order of corners counts, and not with which one begins."""
+    corners = [[tuple(np.round(x, 6).tolist()) for x in face] for face in faces.astype(float)]
+    return {tuple(x[(k := x.index(min(x))) :] + x[:k]) for x in corners}
+
+
 @pytest.mark.parametrize("content", [None, "solid nothing", "\0\1\2"])
 def test_a_mesh_that_is_missing_or_broken_is_warned_of_and_a_ball_stands_there(tmp_path, content):
     if content is not None:
         (tmp_path / "hand.stl").write_text(content)
     file = tmp_path / "robot.urdf"
-    file.write_text("""<robot name="r"><link name="base"/><link name="hand">
-      <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
-      </inertial><visual><geometry><mesh filename="hand.stl"/></geometry></visual></link>
-      <joint name="j" type="continuous"><parent link="base"/><child link="hand"/></joint>
-      </robot>""")
+    file.write_text(ONE_MESH.format("hand.stl"))
     [shape] = RobotScene(appell.load(file)).shapes
     with pytest.warns(UrdfWarning, match="'hand'"):
         [part] = triangles(shape)

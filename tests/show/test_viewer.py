@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,16 +22,19 @@ from typer.testing import CliRunner
 import appell
 from appell.cli import app
 from appell.cli.control_view import in_viewer
-from appell.errors import AppellError, InputError
+from appell.errors import AppellError, InputError, UrdfWarning
 from appell.model.place import Place
+from appell.model.shapes import Shape
 from appell.model.units import units_of
 from appell.robots.closed.loops import Loop
 from appell.show.viewer import server as servers
 from appell.show.viewer.played_motion import Strike, of_samples
+from appell.show.viewer.read_outs import units_of_actuators
 from appell.show.viewer.robot_viewer import RobotViewer, Viewer
+from appell.show.viewer.triangles import triangles
 from appell.show.viewer.view import view_file
 from appell.simulation import load_run
-from tests.browser import headless
+from tests.viewer_pages import DRAWN, until, value
 
 URDF = """
 <robot name="two_links">
@@ -53,37 +57,6 @@ URDF = """
     <limit lower="0" upper="0.3" effort="100" velocity="1"/></joint>
 </robot>
 """
-SIZE = {"width": 560, "height": 320}
-PATIENCE = 180_000  # ms, of a machine that draws without a graphics card and has much else to do
-
-# A canvas as it is after the frame in which it is drawn.
-DRAWN = "c => new Promise((done) => requestAnimationFrame(() => done(c.toDataURL())))"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with headless() as one:
-        yield one
-
-
-@pytest.fixture
-def opened(browser):
-    """A page at an address; errors on its console are errors."""
-    pages, errors = [], []
-
-    def opens(url, **options):
-        page = browser.new_context(**{"viewport": SIZE, **options}).new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda problem: errors.append(str(problem)))
-        page.goto(url)
-        pages.append(page)
-        return page
-
-    yield opens
-    for page in pages:
-        page.context.close()
-    assert not errors
 
 
 @pytest.fixture(autouse=True)
@@ -98,20 +71,6 @@ def _plain_light(monkeypatch):
         server.scene.configure_default_lights(True, cast_shadow=False)
 
     monkeypatch.setattr(viser.ViserServer, "__init__", begun)
-
-
-def value(page, table, name):
-    """A number that a table shows, to its last digit."""
-    cell = page.locator(f'[data-table="{table}"] tr[data-name="{name}"] td[data-value]')
-    return float(cell.get_attribute("data-value"))
-
-
-def until(holds):
-    """Wait for something to become true."""
-    end = time.monotonic() + PATIENCE / 1000
-    while not holds():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def run_of_chain(until_=0.6):
@@ -192,6 +151,33 @@ def test_a_run_plays_to_its_end(opened):
         assert viewer.on_stage.marks.scales.all()
         page.get_by_role("button", name="|<", exact=True).click()
         until(lambda: viewer.t == 0 and not viewer.on_stage.marks.scales.any())
+
+
+def test_a_run_is_stepped_and_scrubbed(opened):
+    run = run_of_chain()
+    with run.view(browser=False) as viewer:
+        page, step = opened(viewer.url), run.t[-1] / 100
+
+        def press(button, there):
+            page.get_by_role("button", name=button, exact=True).click()
+            until(lambda: value(page, "now", "time") == viewer.t == pytest.approx(there))
+            tip = run.robot.poses(run(viewer.t)[0])[-1, :3, 3]
+            np.testing.assert_allclose(viewer.on_stage.stage.nodes[-1].position, tip, atol=1e-12)
+
+        press(">", step)
+        press(">", 2 * step)
+        press("<", step)
+        press(">|", run.t[-1])
+        press(">", run.t[-1])  # there is nothing after it
+        press("<", run.t[-1] - step)
+        press("|<", 0)
+        press("<", 0)
+        viewer.play()
+        track = page.get_by_role("slider").first.locator("..").bounding_box()
+        page.mouse.click(track["x"] + track["width"] / 2, track["y"] + track["height"] / 2)
+        until(lambda: not viewer.playing)  # who scrubs wants to look
+        until(lambda: value(page, "now", "time") == viewer.t)
+        assert 0.3 * run.t[-1] < viewer.t < 0.7 * run.t[-1]
 
 
 def test_a_long_arm_is_played_at_any_speed_beside_plots_of_all_joints_and_all_impacts(opened):
@@ -537,6 +523,40 @@ def test_wrong_options_are_refused(wrong):
         appell.view("puma560")
 
 
+@pytest.mark.parametrize("host", ["192.0.2.1", "nonexistent.invalid", "a" * 70 + ".invalid"])
+def test_an_address_of_no_interface_here_is_refused(host):
+    with pytest.raises(AppellError, match=f"no viewer at {re.escape(host)}: .*127.0.0.1"):
+        servers.start_server(host)
+
+
+def test_a_port_that_is_taken_is_refused():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(AppellError, match=f"no viewer at 127.0.0.1:{port}: .*another port"):
+            servers.start_server(port=port)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"), [("::1", "http://[::1]:8000"), ("::", "http://[::1]:8000"),
+                      ("0.0.0.0", "http://127.0.0.1:8000"), ("a.org", "http://a.org:8000")],
+)  # fmt: skip
+def test_the_address_of_a_page_can_be_opened(host, url):
+    viewer = Viewer.__new__(Viewer)
+    viewer.server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8000)
+    assert viewer.url == url
+
+
+def test_forces_of_legs_that_are_driven_are_in_newtons():
+    robot = appell.load("stewart_gough")
+    assert {u.force for u in units_of_actuators(robot)} == {"N"}
+    n = len(robot.actuated)
+    still = np.tile(robot.neutral(), (2, 1)), np.zeros((2, robot.nv))
+    curves = of_samples(robot, [0.0, 1.0], *still, np.ones((2, n))).curves
+    assert (curves[-1].title, curves[-1].unit, len(curves[-1].names)) == ("force", "N", n)
+
+
 def test_what_is_missing_is_named_with_the_command_to_install_it(monkeypatch):
     monkeypatch.setattr(servers, "find_spec", lambda name: None)
     with pytest.raises(AppellError, match=r"pip install 'appell\[view\]'"):
@@ -565,3 +585,9 @@ def test_the_command_writes_a_page(tmp_path):
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()) == target
     assert target.exists()
+
+
+def test_a_shape_without_extent_is_warned_of_and_left_out():
+    shape = Shape("arm", "sphere", (0.0,), np.eye(3), np.zeros(3), None)
+    with pytest.warns(UrdfWarning, match="sphere of link 'arm' has no extent"):
+        assert triangles(shape) == []

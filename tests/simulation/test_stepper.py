@@ -184,3 +184,12 @@ def test_methods_that_are_not_known_are_refused():
         track(PUMA, ComputedTorque(PUMA), START, until=0.1, method="Radau")
     with pytest.raises(InputError, match="float64 has no more digits"):
         appell.simulate(PUMA, START, until=0.1, rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy tells of the overflow besides
+def test_a_start_whose_rates_overflow_ends_with_its_reason():
+    arm = appell.load("planar_chain", n=2)
+    run = appell.simulate(
+        arm, arm.neutral(), [1e150, 1e150], until=0.1, stops=False, max_impacts=10**400
+    )
+    assert "cannot go on" in run.stopped

@@ -13,6 +13,7 @@ import appell
 from appell import control
 from appell.errors import InputError
 from appell.rig.log.motion_files import read_motion
+from appell.show.scenario_report import html
 from appell.study import build, read_scenario, run
 from appell.study.run_motion import motion_csv
 from appell.study.scenario_file import checked
@@ -351,6 +352,16 @@ def test_limits_that_are_exceeded_are_warned_of():
     task = {"kind": "moves", "moves": [{"to": {"shoulder_pan_joint": 1.0}, "duration": 0.3}]}
     result = run(checked({"robot": "ur5", "task": task}))
     assert any(x.startswith("shoulder_pan_joint: speed") for x in result.warnings)
+
+
+def test_the_table_of_joints_says_the_speeds_of_the_warnings():
+    result = run(checked({"robot": "ur5", "task": {"kind": "fall", "until": 1.0}}))
+    speeds = [x for x in result.run.exceeded if x.quantity == "speed"]
+    assert speeds
+    joints = list(result.robot.joint_names)
+    for x in speeds:
+        assert result.run.largest_speeds[joints.index(x.joint)] == x.largest
+        assert f"{x.largest:.4g} rad/s</td>" in html(result, {})
 
 
 def test_a_saved_scenario_runs_again_from_its_own_folder(tmp_path):

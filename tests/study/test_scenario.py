@@ -14,6 +14,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+import appell
 from appell.control.kinematics.spherical_wrist import BRANCHES
 from appell.control.laws import LAWS
 from appell.errors import InputError
@@ -257,3 +258,38 @@ def test_the_schema_is_json_schema_that_knows_every_kind_of_task():
     }  # fmt: skip
     assert "from" in schema["$defs"]["LineTask"]["properties"]
     assert schema["$defs"]["Sampling"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"locked": {"x": 0.1}},
+        {"springs": {"x": [1.0, 0.0]}},
+        {"armature": {"x": 0.1}},
+        {"payload": {"mass": 0.1, "link": "platform"}},
+    ],
+)
+def test_what_spherical_robots_have_not_is_refused(section):
+    from appell.study.scenario_build import robot_of
+
+    wrist = {"model": "agile_wrist", **section}
+    scenario = appell.study.Scenario(robot=wrist, task={"kind": "fall", "until": 0.1})
+    with pytest.raises(InputError, match="spherical parallel robot, which has no"):
+        robot_of(scenario)
+
+
+def test_limits_of_another_number_of_joints_are_refused():
+    move = {"to": [0.1, 0.1], "profile": "trapezoidal", "speed": 1.0, "acceleration": [1, 2, 3.0]}
+    scenario = appell.study.Scenario(
+        robot={"model": "planar_chain", "options": {"n": 2}},
+        task={"kind": "moves", "moves": [move]},
+    )
+    with pytest.raises(InputError, match=r"acceleration has shape \(3,\);.* expected \(2,\)"):
+        appell.study.build(scenario)
+
+
+@pytest.mark.parametrize("text", ["gelenk \U0001f600", "tab\tand \x01, \x7f", 'a "quote" \\'])
+def test_any_name_is_written_as_toml(text):
+    from appell.study.starter import _toml
+
+    assert tomllib.loads(f"x = {_toml({text: text})}") == {"x": {text: text}}

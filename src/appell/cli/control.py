@@ -49,7 +49,7 @@ RobotAndFile = Annotated[
     list[str],
     typer.Argument(
         metavar="[ROBOT] FILE",
-        help="A robot of the library (appell list), or a .urdf file; puma560 without it. And the "
+        help="A robot of the library (appell list), or a .urdf file; by default puma560. Then the "
         "file: CSV with t, q1, ... in s, rad and m, or as its first line says, and 0 or 1 for each "
         "digital output (columns v1, a1, tau1, ... of appell run are ignored); or npz.",
         autocompletion=robots(*MOTIONS),
@@ -64,7 +64,8 @@ ChannelName = Annotated[
     str | None,
     typer.Option(
         "--channel",
-        help="shm (the default) or udp: real time; lockstep: simulated.",
+        help="How to reach the machine: shm (the default) or udp, in real time; or lockstep, in "
+        "simulated time.",
         autocompletion=names(CHANNELS),
     ),
 ]
@@ -76,14 +77,15 @@ Injected = Annotated[
     list[str] | None,
     typer.Option(
         "--fault",
-        help="kind@cycle, such as 'stuck@1500,joint=2', joints from 1 on; several may be given.",
+        help="Inject a fault: kind@cycle, such as 'stuck@1500,joint=2', joints from 1 on; several "
+        "may be given.",
     ),
 ]
 Switches = Annotated[
     list[str] | None,
     typer.Option(
         "--switch",
-        help="A digital output that is switched on the way: name=on@time, the time in s after the "
+        help="Switch a digital output during the motion: name=on@time, the time in s after the "
         "motion's start, such as tool1=on@0.5; several may be given.",
     ),
 ]
@@ -122,7 +124,7 @@ def move(
         typer.Option("--to", help="Where to go: degrees, m for slides, with commas between."),
     ],
     robot: RobotName = "puma560",
-    duration: Annotated[float, typer.Option(help="s")] = 2.0,
+    duration: Annotated[float, typer.Option(help="Duration of the motion, s.")] = 2.0,
     former: FormerArm = None,
     law: LawName = "tracking-integral",
     gain: Gains = None,
@@ -170,8 +172,10 @@ def follow(
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
-    speed: Annotated[float, typer.Option(help="How many times as fast as the file says.")] = 1.0,
-    repeat: Annotated[int, typer.Option(help="How often; the motion must come back.")] = 1,
+    speed: Annotated[float, typer.Option(help="Factor on the speed of the file's motion.")] = 1.0,
+    repeat: Annotated[
+        int, typer.Option(help="Number of repetitions; the motion must end where it starts.")
+    ] = 1,
     output: Output = None,
     force: Force = False,
     animation: Animation = False,
@@ -202,7 +206,10 @@ control.command(
 
 @control.command(epilog=example("appell control show move.mcap"))
 def show(
-    file: Annotated[Path, typer.Argument(help="A log (.mcap).", autocompletion=files(".mcap"))],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A log (.mcap).", autocompletion=files(".mcap")),
+    ],
     output: Output = None,
     force: Force = False,
     animation: Animation = False,
@@ -210,7 +217,7 @@ def show(
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
-    """What a log holds, also one that was cut. Status 1 if it ends in a fault, or is not whole."""
+    """Show a log, including a truncated one. Status 1 if it ends in a fault, or is truncated."""
     from appell.rig import Report, State, read_log
 
     folder = Folder(output, force, animation)
@@ -314,7 +321,7 @@ def _setup(
         channel = channel or "shm"
     elif channel not in (None, "lockstep"):
         raise InputError(
-            f"--channel {channel}: a machine of one's own (--hardware) brings its own; leave it "
+            f"--channel {channel}: a machine of your own (--hardware) brings its own; leave it "
             "out, or give lockstep."
         )
     given = [fault_option(text, joint_names(law.robot)) for text in faults or []]

@@ -25,13 +25,8 @@ class Folder(NamedTuple):
 
     def check(self) -> None:
         """Refuse, before anything moves, what could not be written after it."""
-        if not self.animation:
-            return
-        if self.path is None:
+        if self.animation and self.path is None:
             raise InputError("--animation is part of a report; give its folder with --output.")
-        from appell.show.viewer.server import require_viewer
-
-        require_viewer()
 
 
 def _write_report(report: Report, folder: Folder, log: Path | None) -> Path | None:

@@ -47,7 +47,7 @@ def teach(
         list[str],
         typer.Argument(
             metavar="[ROBOT] FILE",
-            help="A robot of the library (appell list), or a .urdf file; puma560 without it. And "
+            help="A robot of the library (appell list), or a .urdf file; by default puma560. Then "
             "the CSV file to write, for replay; if it is there, a number is added.",
             autocompletion=robots(".csv"),
         ),
@@ -94,7 +94,7 @@ def teach(
     if ready.hardware is not None and channel == "lockstep":
         raise InputError("teach --channel lockstep: a simulated hand leads a simulated arm only.")
     if channel == "lockstep" and any(f.kind == "disk full" for f in ready.faults):
-        raise InputError("teach --channel lockstep: its log knows no fault 'disk full'.")
+        raise InputError("teach --channel lockstep: the fault 'disk full' is not supported there.")
     if channel == "lockstep":
         report, lesson = lessons.teach_in_lockstep(
             ready, sys.stdin, lambda problem: typer.echo(problem, err=True)

@@ -34,7 +34,7 @@ _EMPTY = 10.0  # s
 
 @control.command(epilog=example("appell control soak --minutes 0.05"))
 def soak(
-    minutes: Annotated[float, typer.Option(help="How long.")] = 10.0,
+    minutes: Annotated[float, typer.Option(help="Duration, minutes.")] = 10.0,
     channel: ChannelName = None,
     log: LogFile = None,
     quiet: Quiet = False,
@@ -42,7 +42,7 @@ def soak(
 ) -> None:
     """Move the PUMA back and forth for minutes at 1 kHz, and say how late cycles were.
 
-    Takes as long as --minutes says, and about 10 seconds.
+    Takes about 10 seconds more than --minutes.
     """
     from appell.cli.control_view import print_report, report_as_json, watching
     from appell.rig.loop.real_time_run import start
@@ -114,17 +114,21 @@ def _to_and_fro(once: float, times: int, channel: str | None, log: Path | None) 
 
 @control.command(epilog=example("appell control campaign --faults 2"))
 def campaign(
-    faults: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many faults.")] = 1000,
+    faults: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of faults.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random faults.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A file of outcomes; what it holds is not done again."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File of outcomes; faults that are in it already are not tried again.",
+        ),
     ] = None,
     quiet: Annotated[bool, quiet_option("only the faults that did not end as they must")] = False,
     verbose: Annotated[bool, verbose_option("the outcome of every fault")] = False,
     as_json: Json = False,
 ) -> None:
-    """Random faults in lock step: how many end safely within their limits. Status 1 if not all.
+    """Inject random faults in lock step, and count those that end safely. Status 1 if not all do.
 
     Takes about 4 minutes for 1,000 faults on two cores.
     """

@@ -103,7 +103,7 @@ def report_as_json(report: Report) -> dict[str, Any]:
         "overruns": report.overruns,
         "units": [u.position for u in report.units],
         "final_error": following[-1] if len(following) else None,
-        "largest_error": report.largest_errors,
+        "largest_error": report.largest_errors if len(following) else None,
         "warnings": report.warnings,
         "states": [
             {"time": e.cycle * report.period, "state": e.state.name, "reason": e.reason}

@@ -39,7 +39,8 @@ def export(
     quantity: Annotated[
         str | None,
         typer.Argument(
-            help=f"What to compute: {', '.join(QUANTITIES)}; without it, the first.",
+            metavar="QUANTITY",
+            help=f"What to compute: {', '.join(QUANTITIES)}; by default the first.",
             autocompletion=names(QUANTITIES),
         ),
     ] = None,
@@ -48,7 +49,7 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            help="The folder to make, without it of the function's name; if taken, a number is "
+            help="The folder to make, by default named after the function; if taken, a number is "
             "added.",
         ),
     ] = None,
@@ -58,12 +59,16 @@ def export(
     target: Annotated[
         str,
         typer.Option(
-            help=f"{', '.join(TARGETS)}, or an LLVM triple.", autocompletion=names(TARGETS)
+            help=f"Target: {', '.join(TARGETS)}, or an LLVM triple.", autocompletion=names(TARGETS)
         ),
     ] = "c",
-    cpu: Annotated[str, typer.Option(help="The processor, as LLVM names it, of a triple.")] = "",
-    features: Annotated[str, typer.Option(help="Its features, such as +f,+d.")] = "",
-    abi: Annotated[str, typer.Option(help="Its calling convention, such as lp64d.")] = "",
+    cpu: Annotated[str, typer.Option(help="With a triple: the processor, as LLVM names it.")] = "",
+    features: Annotated[
+        str, typer.Option(help="With a triple: the processor's features, such as +f,+d.")
+    ] = "",
+    abi: Annotated[
+        str, typer.Option(help="With a triple: the calling convention, such as lp64d.")
+    ] = "",
     law: Annotated[str | None, LawOption] = None,
     gain: Annotated[
         list[str] | None, typer.Option(help="A gain of the law, such as kp=100 or kp=1,2,3.")
@@ -81,11 +86,11 @@ def export(
             autocompletion=names(FORMULATIONS),
         ),
     ] = None,
-    frame: Annotated[str | None, typer.Option(help="Of which link, for kinematics.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Link whose frame is used.")] = None,
     dtype: Annotated[
-        str, typer.Option(help=f"{' or '.join(DTYPES)}.", autocompletion=names(DTYPES))
+        str, typer.Option(help=f"Precision: {' or '.join(DTYPES)}.", autocompletion=names(DTYPES))
     ] = "float64",
-    name: Annotated[str | None, typer.Option(help="The function's name.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the function.")] = None,
     loops: Loops = None,
     quiet: Quiet = False,
     verbose: Annotated[bool, verbose_option("the function's declaration")] = False,
@@ -93,6 +98,7 @@ def export(
 ) -> None:
     """Write an equation or a controller (law) as dependency-free C99, or as object code."""
     from rich.console import Console
+    from rich.markup import escape
 
     from appell import export as exports
 
@@ -119,7 +125,7 @@ def export(
     if not force and place.is_dir() and any(place.iterdir()):
         place = free_path(place)
     chosen |= {"name": label, "dtype": dtype}
-    with Console(stderr=True, quiet=quiet).status(f"{label}: recording, compiling"):
+    with Console(stderr=True, quiet=quiet).status(escape(f"{label}: recording, compiling")):
         if target == "c":
             made = exports.c(what, place, quantity, **chosen)
         else:

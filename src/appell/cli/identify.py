@@ -46,13 +46,13 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="The folder to make, else named after what is in it; if taken, a number is added.",
+        help="The folder to make, by default named after its content; if taken, a number is added.",
     ),
 ]
 AllTables = Annotated[
     bool, verbose_option("the tables of every parameter, and the path of every file")
 ]
-Friction = Annotated[bool, typer.Option(help="With viscous and Coulomb friction.")]
+Friction = Annotated[bool, typer.Option(help="Include viscous and Coulomb friction.")]
 
 _EACH = "; one number, or one per joint with commas between"
 _POSITION, _SPEED, _ACCELERATION = 2.5, 2.0, 8.0  # rad or m, per s, per s^2: where none is known
@@ -69,39 +69,50 @@ _CURE = (
 def excite(
     robot: RobotName,
     output: Output = None,
-    duration: Annotated[float, typer.Option(help="s, of one period.")] = 10.0,
-    harmonics: Annotated[int, typer.Option(help="Of the Fourier series.")] = 5,
+    duration: Annotated[float, typer.Option(help="Duration of one period, s.")] = 10.0,
+    harmonics: Annotated[int, typer.Option(help="Number of harmonics of the Fourier series.")] = 5,
     kind: Annotated[
-        str, typer.Option(help=f"{' or '.join(KINDS)}.", autocompletion=names(KINDS))
+        str,
+        typer.Option(help=f"Kind of motion: {' or '.join(KINDS)}.", autocompletion=names(KINDS)),
     ] = "fourier",
     criterion: Annotated[
-        str, typer.Option(help=f"{' or '.join(CRITERIA)}.", autocompletion=names(CRITERIA))
+        str,
+        typer.Option(
+            help=f"What is optimised: {' or '.join(CRITERIA)}.", autocompletion=names(CRITERIA)
+        ),
     ] = "condition",
     position: Annotated[
         str | None,
         typer.Option(
-            help=f"Degrees both ways, m for slides{_EACH}; else the model's, or 143 degrees, 2.5 m."
+            help=f"Largest position, degrees both ways, m for slides{_EACH}; by default the "
+            "model's limits, or 143 degrees, 2.5 m."
         ),
     ] = None,
     speed: Annotated[
         str | None,
         typer.Option(
-            help=f"Degrees/s, m/s for slides{_EACH}; else the model's, or 115 degrees/s, 2 m/s."
+            help=f"Largest speed, degrees/s, m/s for slides{_EACH}; by default the model's limits, "
+            "or 115 degrees/s, 2 m/s."
         ),
     ] = None,
     acceleration: Annotated[
         str | None,
-        typer.Option(help=f"Degrees/s^2, m/s^2 for slides{_EACH}; else 458 degrees/s^2, 8 m/s^2."),
+        typer.Option(
+            help=f"Largest acceleration, degrees/s^2, m/s^2 for slides{_EACH}; by default 458 "
+            "degrees/s^2, 8 m/s^2."
+        ),
     ] = None,
-    torque: Annotated[float | None, typer.Option(help="N m or N; else the model's.")] = None,
+    torque: Annotated[
+        float | None, typer.Option(help="Largest torque, N m or N; by default the model's.")
+    ] = None,
     friction: Friction = False,
     rig: Annotated[
-        bool, typer.Option(help="Within what the machine of appell control can do.")
+        bool, typer.Option(help="Stay within the limits of the machine of appell control.")
     ] = False,
     rate: Annotated[
         float, typer.Option(min=1, max=1e5, help="Samples per second in the file.")
     ] = 500.0,
-    starts: Annotated[int, typer.Option(min=1, max=10_000, help="Searches begun.")] = 3,
+    starts: Annotated[int, typer.Option(min=1, max=10_000, help="Number of random starts.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random motions.")] = 0,
     force: Force = False,
     animation: Animation = False,
@@ -123,10 +134,6 @@ def excite(
 
     arm = load_robot(robot)
     refuse_no_tree(f"excite {robot}", arm)
-    if animation:
-        from appell.show.viewer.server import require_viewer
-
-        require_viewer()
     if not duration * rate <= _SAMPLES:
         raise InputError(
             f"--duration {duration:g} --rate {rate:g}: {duration * rate:.3g} samples; expected at "
@@ -167,7 +174,8 @@ def fit(
     data: Annotated[
         list[Path],
         typer.Argument(
-            help=".csv, .parquet or .mcap files.",
+            metavar="DATA",
+            help="Measured data: .csv, .parquet or .mcap files.",
             autocompletion=files_of(".csv", ".parquet", ".mcap"),
         ),
     ],
@@ -175,29 +183,34 @@ def fit(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"{', '.join(METHODS)}; may be given several times. Without it: sdp, or where "
-            "cvxpy is not installed log_cholesky, which finds the same minimum.",
+            help=f"Estimator: {', '.join(METHODS)}; may be given several times. By default sdp, or "
+            "where cvxpy is not installed log_cholesky, which finds the same minimum.",
             autocompletion=names(METHODS),
         ),
     ] = None,
     friction: Friction = False,
     validate: Annotated[
-        Path | None, typer.Option(help="Data to validate with; else the last quarter is held out.")
+        Path | None,
+        typer.Option(help="Data to validate with; by default the last quarter is held out."),
     ] = None,
     cutoff: Annotated[
-        float | None, typer.Option(help="Hz, of the low-pass; else chosen from the spectrum.")
+        float | None,
+        typer.Option(
+            help="Cut-off of the low-pass filter, Hz; by default chosen from the spectrum."
+        ),
     ] = None,
     slowest: Annotated[
         str | None,
         typer.Option(
-            help=f"Degrees/s, m/s for slides{_EACH}: samples with slower joints are left out."
+            help=f"Slowest speed that is used, degrees/s, m/s for slides{_EACH}: samples with "
+            "slower joints are left out."
         ),
     ] = None,
     unit: Annotated[
-        list[str] | None, typer.Option(help="Of columns that do not say, such as q=deg.")
+        list[str] | None, typer.Option(help="Unit of columns without one, such as q=deg.")
     ] = None,
     resample: Annotated[
-        bool, typer.Option(help="Even out jitter and gaps of few samples.")
+        bool, typer.Option(help="Resample data with jitter or short gaps evenly.")
     ] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -223,7 +236,8 @@ def fit(
     units = _units(unit)
     options: dict[str, Any] = {"units": units, "cutoff": cutoff, "resample": resample}
     least = read_limits("--slowest", slowest, arm, "/s")
-    parts = [identification.observe(arm, path, slowest=least, **options) for path in data]
+    with _told_for_commands():
+        parts = [identification.observe(arm, path, slowest=least, **options) for path in data]
     if not quiet and not as_json:
         _print_notes([*parts])
     used = parts[0] if len(parts) == 1 else identification.joined(parts)
@@ -252,7 +266,7 @@ def fit(
 @identify.command(epilog=example("appell identify demo --quick -o demo"))
 def demo(
     output: Output = None,
-    quick: Annotated[bool, typer.Option(help="A shorter motion and search.")] = False,
+    quick: Annotated[bool, typer.Option(help="Use a shorter motion and a shorter search.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     force: Force = False,
     quiet: Quiet = False,
@@ -281,6 +295,16 @@ def demo(
         typer.echo(f"{name}: {reason}", err=quiet or as_json)
     tables = [x for x in document.tables if verbose or not x.title.startswith("Base")]
     _tell(document, tables, written, quiet, verbose, as_json)
+
+
+@contextmanager
+def _told_for_commands() -> Iterator[None]:
+    """Where a message tells of an argument in Python, tell what helps on the command line."""
+    try:
+        yield
+    except InputError as problem:
+        cure = "Rename the columns in the file's first line, such as t, q1, v1, a1, tau1."
+        raise InputError(str(problem).replace("Name others by columns={...}.", cure)) from None
 
 
 def _usual_method() -> str:

@@ -44,7 +44,7 @@ def info(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Tell what a robot is: joints with limits, masses, frames, loops, and what it answers."""
+    """Describe a robot: joints with limits, masses, frames, loops, and what it can compute."""
     arm = load_robot(robot, loops)
     facts = facts_of(arm)
     drawn = None if picture is None else _draw(arm, picture)
@@ -65,11 +65,12 @@ def _draw(robot: Any, wanted: Path) -> Path:
     """Write the picture of a robot, and give the path that it has."""
     from appell.errors import InputError
     from appell.show.film_page import picture_svg
+    from appell.show.whole_file import write_whole
 
     if wanted.suffix.lower() != ".svg":
         raise InputError(f"--picture {wanted}: expected the name of an .svg file.")
     path = free_path(wanted)
-    path.write_text(picture_svg(robot), encoding="utf-8")
+    write_whole(path, picture_svg(robot))
     return path
 
 
@@ -110,7 +111,7 @@ def facts_of(robot: Any) -> dict[str, Any]:
         "gravity": [float(x) for x in model.gravity],
         "frames": list(robot.link_names),
         "speeds": list(robot.independent),
-        "actuators": list(robot.actuated),
+        "actuators": _motors(robot),
         "loops": [f"{type(x).__name__} '{x.name}'" for x in loops],
         "answers": [name for name in robot.system.quantities if name not in ("motion", "flow")],
     }
@@ -119,6 +120,14 @@ def facts_of(robot: Any) -> dict[str, Any]:
         facts["mass"] = sum(float(body.mass) for body in model.links.values())
         facts["joints"] = [_joint(body, several.get(i)) for i, body in model.links.items()]
     return facts
+
+
+def _motors(robot: Any) -> list[str]:
+    """What is driven; a free base, to which forces can be given, has no motors."""
+    from appell.robots.robot import is_tree
+
+    floating = is_tree(robot) and robot.model.free
+    return list(robot.actuated[6:] if floating else robot.actuated)
 
 
 def _joint(body: Any, compound: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 from appell.cli.app import app, example
 from appell.cli.choices import TASKS
 from appell.cli.completion import names
-from appell.cli.options import Json, Loops, Quiet, RobotName
+from appell.cli.options import Json, Loops, Quiet, RobotName, keep_inputs, same_file
 from appell.cli.tables import print_json
 from appell.errors import InputError
 
@@ -21,14 +21,22 @@ def new(
     task: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(TASKS[:-1])} or {TASKS[-1]}; without it, the first of these that the "
-            "robot can do.",
+            help=f"Kind of task: {', '.join(TASKS[:-1])} or {TASKS[-1]}; by default the first that "
+            "the robot can do.",
             autocompletion=names(TASKS),
         ),
     ] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="The link that moves along a line or a circle.")
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write, ROBOT.toml; - prints it."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file to write, ROBOT.toml or, where that is the file of loops, "
+            "ROBOT_scenario.toml; - prints it.",
+        ),
     ] = None,
     loops: Loops = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file that is there.")] = False,
@@ -40,11 +48,13 @@ def new(
     Its JSON Schema is written beside it, by which editors complete it. For instance:
     appell new ur5 --task circle -o circle.toml && appell run circle.toml
     """
+    from appell.show.whole_file import write_whole
     from appell.study import json_schema
     from appell.study.starter import SCHEMA, new_scenario
 
-    file = Path(f"{Path(robot).stem}.toml") if output is None else output
+    file = _usual_name(robot, loops) if output is None else output
     printed = str(file) == "-"
+    keep_inputs(file, robot, loops)
     if not printed and file.exists() and not force:
         raise InputError(
             f"{file} is there already; give another name with --output, or --force to replace it."
@@ -52,18 +62,19 @@ def new(
     if not printed and file.suffix != ".toml":
         raise InputError(f"{file}: scenarios are written as .toml files; give such a name.")
     text = new_scenario(
-        robot, task, loops=None if loops is None else str(loops), file=None if printed else file
+        robot,
+        task,
+        frame=frame,
+        loops=None if loops is None else str(loops),
+        file=None if printed else file,
     )
     if printed:
         print_json({"text": text}) if as_json else typer.echo(text, nl=False)
         return
     schema = file.with_name(SCHEMA)
-    try:
-        file.write_text(text)
-        if force or not schema.exists():
-            schema.write_text(json_schema())
-    except OSError as problem:
-        raise InputError(f"{file} cannot be written: {problem.strerror}.") from None
+    write_whole(file, text)
+    if force or not schema.exists():
+        write_whole(schema, json_schema())
     if as_json:
         print_json({"scenario": str(file), "schema": str(schema)})
         return
@@ -72,3 +83,11 @@ def new(
         return
     typer.echo(f"Written: {file}; appell run {file} runs it.")
     typer.echo(f"{schema} lets editors complete it.")
+
+
+def _usual_name(robot: str, loops: Path | None) -> Path:
+    """The robot's, or where that is the file of its loops, another."""
+    name = Path(robot).stem
+    usual = Path(f"{name}.toml")
+    taken = loops is not None and same_file(usual, loops)
+    return Path(f"{name}_scenario.toml") if taken else usual

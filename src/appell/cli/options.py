@@ -44,7 +44,9 @@ Force = Annotated[
 ]
 Animation = Annotated[
     bool,
-    typer.Option("--animation", help="Also animation.html, the moving robot, in the report."),
+    typer.Option(
+        "--animation", help="Show the moving robot in the report, and write animation.html."
+    ),
 ]
 
 
@@ -91,6 +93,18 @@ def free_path(wanted: Path) -> Path:
     return path
 
 
+def keep_inputs(written: Path, *inputs: Path | str | None) -> None:
+    """Refuse to write a file onto one that is read, which --force does not mean."""
+    for given in inputs:
+        if given is not None and same_file(written, Path(given)):
+            raise InputError(f"{written} is read here, so it is not replaced; give another name.")
+
+
+def same_file(first: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there."""
+    return first.exists() and other.exists() and first.samefile(other)
+
+
 def former_option(robot: str, option: str | None) -> str:
     """The robot, where it may be given by the option that it once was."""
     if option is None:
@@ -112,10 +126,12 @@ def read_law(name: str, robot: Any, gains: list[str], **options: str | None) -> 
     that are None are left out."""
     from appell.control import Law
     from appell.control.laws import law_named
+    from appell.control.laws.law import refuse_gains
 
     kind = imported("--law", name) if ":" in name else law_named(name)
     if not (isinstance(kind, type) and issubclass(kind, Law)):
         raise InputError(f"--law {name}: expected a class derived from appell.control.Law.")
+    refuse_gains(kind)
     chosen = {option: x for option, x in options.items() if x is not None}
     known = {field.name: field.default for field in fields(kind)}
     for option, x in chosen.items():

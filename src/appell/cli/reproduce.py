@@ -22,7 +22,8 @@ def reproduce(
     paper: Annotated[
         str | None,
         typer.Argument(
-            help=f"One of {', '.join(PAPERS)}; without it, all of them.",
+            metavar="PAPER",
+            help=f"One of {', '.join(PAPERS)}; by default all of them.",
             autocompletion=names(PAPERS),
         ),
     ] = None,
@@ -31,7 +32,7 @@ def reproduce(
         typer.Option(
             "--output",
             "-o",
-            help="The folder to make, else reproduction-PAPER; if taken, a number is added.",
+            help="The folder to make, by default reproduction-PAPER; if taken, a number is added.",
         ),
     ] = None,
     force: Force = False,

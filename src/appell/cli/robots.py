@@ -57,7 +57,7 @@ def list_robots(
 @app.command(epilog=example("appell check puma560"))
 def check(
     robot: RobotName,
-    states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 100,
+    states: Annotated[int, typer.Option(min=1, help="Number of random states.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     loops: Loops = None,
     quiet: Annotated[bool, quiet_option("only the laws that do not hold")] = False,

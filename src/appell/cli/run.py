@@ -10,11 +10,19 @@ import typer
 
 from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.completion import SETTINGS, files
-from appell.cli.options import Animation, Force, Json, Quiet, print_written, verbose_option
+from appell.cli.options import (
+    Animation,
+    Force,
+    Json,
+    Quiet,
+    keep_inputs,
+    print_written,
+    verbose_option,
+)
 from appell.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    from appell.study import Result
+    from appell.study import Result, Scenario
     from appell.study.straight_line import StraightLine
 
 
@@ -23,7 +31,8 @@ def run(
     scenario: Annotated[
         Path | None,
         typer.Argument(
-            help="A .toml or .json file (appell new writes one); without it, the PUMA's line.",
+            metavar="SCENARIO",
+            help="A .toml or .json file (appell new writes one); by default the PUMA's line.",
             autocompletion=files(*SETTINGS),
         ),
     ] = None,
@@ -54,14 +63,13 @@ def run(
         typer.echo(study.json_schema(), nl=False)
         return
     asked = study.read_scenario(scenario) if scenario else None
-    if animation or (asked is not None and asked.outputs.animation):
-        from appell.show.viewer.server import require_viewer
-
-        require_viewer()
+    if animation:
         asked = (asked or study.puma_line()).changed({"outputs.animation": True})
     told = not quiet and not as_json
+    wanted = output or _folder(asked, scenario)
+    for name in ("scenario.json", "summary.json") if force else ():
+        keep_inputs(wanted / name, scenario)
     result = study.run(asked, progress=sys.stdout.isatty() and told)
-    wanted = output or _folder(result, scenario)
     report = write_scenario(result, wanted, force)
     if told:  # who reads this may close the pipe, as head does
         _print_result(result) if result.line is None else _print_line(result.line)
@@ -80,10 +88,10 @@ def run(
         raise typer.Exit(1)
 
 
-def _folder(result: Result, file: Path | None) -> Path:
+def _folder(asked: Scenario | None, file: Path | None) -> Path:
     """The scenario's, or one named after it."""
-    if result.scenario.outputs.folder is not None:
-        return Path(result.scenario.outputs.folder)
+    if asked is not None and asked.outputs.folder is not None:
+        return Path(asked.outputs.folder)
     return Path("appell-run" if file is None else f"{file.stem}-run")
 
 

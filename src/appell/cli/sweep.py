@@ -12,9 +12,9 @@ from typer.core import TyperGroup
 
 from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.completion import SETTINGS, files
-from appell.cli.options import Json, Quiet, note, print_written, verbose_option
+from appell.cli.options import Json, Quiet, keep_inputs, note, print_written, verbose_option
 from appell.cli.tables import print_json, print_table
-from appell.errors import InputError
+from appell.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from appell.study import Sweep
@@ -27,20 +27,32 @@ class _RunsByDefault(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {*self.commands, "-h", "--help"}
         if args and args[0] not in known:
+            self._refuse_unknown(args)
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+    def _refuse_unknown(self, args: list[str]) -> None:
+        """A word that is neither a file nor a folder, before another, is meant as a command."""
+        word, more = args[0], [x for x in args[1:2] if not x.startswith("-")]
+        if more and not word.startswith("-") and not Path(word).exists():
+            known = ", ".join(self.commands)
+            raise InputError(
+                f"appell sweep {word}: expected {known} or a study."
+                f"{did_you_mean(word, self.commands)}"
+            )
 
 
 sweep = typer.Typer(
     cls=_RunsByDefault,
     no_args_is_help=True,
-    help="Run a scenario at many points, and see what came of it: appell sweep STUDY.toml",
+    help="Run a scenario at many points and summarise the results: appell sweep STUDY.toml",
 )
 app.add_typer(sweep, name="sweep")
 
 Study = Annotated[
     Path,
     typer.Argument(
+        metavar="STUDY",
         help="A .toml or .json file, which appell sweep new writes; or the folder of a sweep, "
         "which holds its study and goes on.",
         autocompletion=files(*SETTINGS),
@@ -61,15 +73,21 @@ def run_sweep(
         Path | None,
         typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
     ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of points, in place of the study's own."),
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+        int | None, typer.Option(min=1, help="Number of Dask worker processes on this machine.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="A scheduler of Dask, such as tcp://10.0.0.1:8786.")
     ] = None,
-    tls_ca: Annotated[Path | None, typer.Option(help="Of the scheduler, with tls://.")] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Of this client.")] = None,
+    tls_ca: Annotated[
+        Path | None, typer.Option(help="CA certificate file of a tls:// scheduler.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Client certificate file.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Client private key file.")] = None,
     target: Annotated[
         str, typer.Option(help="Of rollouts: auto (a GPU where there is one), cpu or cuda.")
     ] = "auto",
@@ -86,46 +104,43 @@ def run_sweep(
     """Run a study: a scenario at many points, in this process or on workers of Dask.
 
     Takes about a second for some thousand rollouts, and up to a second per point that is run by
-    itself. Results are a Parquet dataset in FOLDER/points. A sweep that was interrupted goes on
-    when the same command is given again. Status 0 if all points are there, also failed ones; 130
-    if it was interrupted.
+    itself. Results are a Parquet dataset in FOLDER/points (.npz files without pyarrow). A sweep
+    that was interrupted goes on when the same command is given again. Status 0 if all points are
+    there, also failed ones; 130 if it was interrupted.
     """
     from appell import study as studies
     from appell.show.sweep_report import summary, write_sweep
     from appell.study.sweeps.dataset import study_in
     from appell.study.sweeps.require import has_parquet
+    from appell.study.sweeps.study_file import with_points
 
     within = study.is_dir()
     asked = study_in(study) if within else studies.read_study(study)
+    if points is not None:
+        asked = with_points(asked, points)
     if point is not None:
         _one_point(asked, study, point, output, quiet, as_json)
         return
     folder = output or (study if within else Path(f"{study.stem}-sweep"))
     told = not quiet and not as_json
     progress = _progress(told)
-    kept = has_parquet()
-    if not kept:
+    if not has_parquet():
         note(
-            "without pyarrow, results are written as points.csv, and only when all points are "
-            "done; pip install 'appell[cluster]' keeps them block by block."
+            "without pyarrow, results are .npz files of NumPy; pip install 'appell[cluster]' "
+            "writes Parquet files."
         )
     try:
         found = studies.sweep(
-            asked, folder if kept else None, workers=workers, scheduler=scheduler, target=target,
+            asked, folder, workers=workers, scheduler=scheduler, target=target,
             patience=patience, security=_security(tls_ca, tls_cert, tls_key),
             progress=progress,
         )  # fmt: skip
     except KeyboardInterrupt:
-        if not kept:
-            raise
         typer.echo(
             f"Interrupted: what was done is in {folder}; the same command goes on from there.",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
-    if not kept:
-        folder.mkdir(parents=True, exist_ok=True)
-        found.to_csv(folder / "points.csv")
     report = write_sweep(found, folder, progress.rate)
     if as_json:
         print_json(summary(found) | {"folder": str(folder), "report": str(report)})
@@ -139,7 +154,7 @@ def run_sweep(
 
 @sweep.command("show", epilog=example("appell sweep show study-sweep"))
 def show_sweep(
-    folder: Annotated[Path, typer.Argument(help="What appell sweep left.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What appell sweep left.")],
     quiet: Quiet = False,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -163,7 +178,10 @@ def show_sweep(
 @sweep.command("new", epilog=example("appell sweep new ur5.toml"))
 def new_sweep(
     scenario: Annotated[
-        Path, typer.Argument(help="What appell run takes.", autocompletion=files(*SETTINGS))
+        Path,
+        typer.Argument(
+            metavar="SCENARIO", help="What appell run takes.", autocompletion=files(*SETTINGS)
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write, SCENARIO_study.toml.")
@@ -180,6 +198,7 @@ def new_sweep(
     from appell.study.sweeps.study_starter import SCHEMA, new_study, study_schema
 
     file = output or Path(f"{scenario.stem}_study.toml")
+    keep_inputs(file, scenario)
     if file.exists() and not force:
         raise InputError(f"{file} is there already; give another name with --output, or --force.")
     if file.suffix != ".toml":
@@ -282,18 +301,17 @@ def _print_sweep(found: Sweep, verbose: bool) -> None:
     )
     rows = []
     for name in found.measures:
-        x = found[name]
-        finite, worst = x[np.isfinite(x)], found.statistics.worst(name)
+        x, worst = found.statistics.numbers(name).spread, found.statistics.worst(name)
         numbers = ["–"] * 5
-        if finite.size:
-            numbers = [_shown(x) for x in np.quantile(finite, [0, 0.05, 0.5, 0.95, 1])]
+        if x.finite or x.infinite:
+            numbers = [_shown(y) for y in (x.low, x.q05, x.median, x.q95, x.high)]
         rows.append([
             name, found.statistics.unit(name), *numbers, str(worst[0]) if len(worst) else "–",
         ])  # fmt: skip
     heads = ["measure", "unit", "least", "5 %", "median", "95 %", "largest", "worst point"]
     if rows:
         print_table(heads, rows)
-    for name in found.measures:  # the table is of finite values
+    for name in found.measures:
         if np.isinf(found[name]).any():
             typer.echo(f"{name}: {found.statistics.never(name)}")
         missing = int(np.isnan(found[name]).sum() - found.failed.sum())
@@ -321,6 +339,8 @@ def _print_compared(found: Sweep) -> None:
 
 
 def _shown(x: Any) -> str:
+    if isinstance(x, float) and x == float("inf"):
+        return "∞"  # as in the report
     return f"{x:.4g}" if isinstance(x, float) else str(x)
 
 

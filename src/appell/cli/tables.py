@@ -6,27 +6,19 @@ from typing import Any
 
 
 def summary(described: Any) -> str:
-    """The first line of what a function or class says of itself."""
-    return (described.__doc__ or "").strip().partition("\n")[0]
+    """The first sentence of what a function or class says of itself."""
+    paragraph = " ".join((described.__doc__ or "").strip().partition("\n\n")[0].split())
+    sentence, more, _ = paragraph.partition(". ")
+    return f"{sentence}." if more else sentence
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that JSON does not have are null."""
     import json
 
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    from appell.model.settings_file import plain
 
-
-def _plain(value: Any) -> Any:
-    from math import isfinite
-
-    if isinstance(value, dict):
-        return {str(key): _plain(x) for key, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return value if not isinstance(value, float) or isfinite(value) else None
+    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
 def rows_as_json(head: list[str], rows: list[list[str]]) -> list[dict[str, str]]:
@@ -53,12 +45,13 @@ def print_table(head: list[str], rows: list[list[str]], left: tuple[int, ...] = 
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(head):
-        table.add_column(name, justify="left" if k in left else "right", overflow="fold")
+        table.add_column(Text(name), justify="left" if k in left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as they are: names may have [brackets]
     console = Console()
     console = console if console.is_terminal else Console(width=max(console.width, 120))
     console.print(table)

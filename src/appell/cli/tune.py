@@ -23,7 +23,9 @@ def tune(
     study: Annotated[
         Path,
         typer.Argument(
-            help="A .toml or .json file with a table [tune].", autocompletion=files(*SETTINGS)
+            metavar="STUDY",
+            help=r"A .toml or .json file with a table \[tune].",  # else rich takes it for a style
+            autocompletion=files(*SETTINGS),
         ),
     ],
     output: Annotated[
@@ -31,7 +33,7 @@ def tune(
         typer.Option("--output", "-o", help="The folder of results; an earlier one goes on."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="So many processes of Dask on this machine.")
+        int | None, typer.Option(min=1, help="Number of Dask worker processes on this machine.")
     ] = None,
     quiet: Quiet = False,
     verbose: Annotated[
@@ -41,7 +43,9 @@ def tune(
 ) -> None:
     """Find parameters of a scenario, such as gains, that make a measure as small as can be.
 
-    The best scenario is FOLDER/scenario.json, for appell run. A tune that was interrupted goes on
+    Takes as long as its evaluations, which progress counts: one per iteration along gradients, and
+    population times parameters per generation of evolution, each of all samples. The best
+    scenario is FOLDER/scenario.json, for appell run. A tune that was interrupted goes on
     when the same command is given again. Status 0 if something was found that keeps all
     constraints, 1 if not, 130 if it was interrupted.
     """

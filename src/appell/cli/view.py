@@ -37,13 +37,16 @@ def view(
     loops: Loops = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write one .html file, which needs no server and no network, and end."),
+        typer.Option(
+            help="Write one .html file, which needs no server and no network, and end; if it is "
+            "there, a number is added."
+        ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to serve; 0.0.0.0 lets other machines see it.")
+        str, typer.Option(help="Address of the server; 0.0.0.0 lets other machines see the page.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to serve; 0 is any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port of the server; 0 is any free one.")
     ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
@@ -67,7 +70,7 @@ def view(
     else:
         subject = load_robot(robot or shown, loops)
     if html is not None or missing():
-        path = show(subject, html=html or free_path(Path(f"{Path(shown).resolve().stem}.html")))
+        path = show(subject, html=free_path(html or Path(f"{Path(shown).resolve().stem}.html")))
         print_json({"html": str(path)}) if as_json else typer.echo(path)
         if missing():
             _tell_extra(path, browser and html is None, told=not quiet)

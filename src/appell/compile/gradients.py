@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from appell.compile.native import compile_module, fuses, lanes, machine
 from appell.compile.program import Program, hoisted
 from appell.compile.programs import Addresses, ProgramKernel
 from appell.compile.progress import told
-from appell.compile.sweep import order, reads, swept
+from appell.compile.sweep import order, reads, rows_of, segments, swept
 
 BUDGET = 32 * 2**20  # bytes of trail for each thread
 ALIGNED = 64  # bytes, as memory over lanes has to be
@@ -72,7 +71,8 @@ class GradientKernel(ProgramKernel):
         addresses = Addresses(self.dtype)
         for what, name, axes in order(p, self.by, self.of):
             addresses.add(held[what, name], axes)
-        segment, room = self._segment(steps, budget)
+        slot = self._lanes * self.dtype.itemsize
+        segment, room = segments(steps, self._widths, self._values, slot, budget)
         free: list[Any] = []  # memory of trails that no thread uses now
 
         def compute(start: int, end: int) -> None:
@@ -88,22 +88,12 @@ class GradientKernel(ProgramKernel):
         self._shared(runs, steps, compute)
         return outputs, gradients
 
-    def _segment(self, steps: int, budget: int) -> tuple[int, int]:
-        """How many steps a segment has, and the bytes of all trails and checkpoints. Segments are
-        not so short that checkpoints need more memory than the trail."""
-        slot = self._lanes * self.dtype.itemsize
-        first, each, last = (width * slot for width in self._widths)
-        checkpoint = self._values * slot
-        fewest = isqrt(steps * checkpoint // max(each, 1))
-        segment = max(1, min(steps, max(fewest, budget // max(each, 1))))
-        return segment, first + last + segment * each + -(-steps // segment) * checkpoint
-
     def _shape(self, name: str, runs: int, steps: int) -> tuple[int, ...]:
         """Of a gradient."""
         p = self.program
         if name in p.inputs:
             return runs, p.widths[name]
-        return runs, max(steps + reads(p.last, name), reads(p.first, name)), p.widths[name]
+        return runs, rows_of(p, name, steps), p.widths[name]
 
     def _array(self, x: Any, name: str, shape: tuple[int, ...]) -> Any:
         """An array; the number of runs may be left out."""

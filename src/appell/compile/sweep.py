@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 from typing import NamedTuple
 
 from appell.compile.differentiate import adjoint, depends, tangent, tangent_of
@@ -119,6 +120,27 @@ class Sweep:
         p = self.program
         first, each, last = (sum(map(self.width, parts)) for parts in (p.first, p.each, p.last))
         return first, each, last
+
+
+def segments(
+    steps: int, widths: Sequence[int], values: int, slot: int, budget: int
+) -> tuple[int, int]:
+    """How many steps a segment has, and the bytes of all trails and checkpoints.
+
+    ``widths`` are those of the trails of what is run first, in a step, and last, ``values`` that of
+    a checkpoint, all in slots of so many bytes; ``budget`` is for the steps' trails, in bytes.
+    Segments are not so short that checkpoints need more memory than the trail.
+    """
+    first, each, last = (width * slot for width in widths)
+    checkpoint = values * slot
+    fewest = isqrt(steps * checkpoint // max(each, 1))
+    segment = max(1, min(steps, max(fewest, budget // max(each, 1))))
+    return segment, first + last + segment * each + -(-steps // segment) * checkpoint
+
+
+def rows_of(program: Program, name: str, steps: int) -> int:
+    """Of how many steps a table or series has gradients."""
+    return max(steps + reads(program.last, name), reads(program.first, name))
 
 
 def order(program: Program, by: Sequence[str], of: Sequence[str]) -> list[tuple[str, str, int]]:

@@ -22,6 +22,13 @@ def one_turn(robot: Dynamics) -> Array:
     return np.array([2 * np.pi if joint.screw.angle else 1.0 for joint in robot.model.joints])
 
 
+def motors(robot: Dynamics) -> list[int]:
+    """The actuators that have a motor: all but those of free bodies and of balls."""
+    plain = getattr(robot.model, "is_coordinate", ())
+    count = robot.system.size("d")
+    return [k for k in range(count) if len(plain) != count or plain[k]]
+
+
 def torque_limits(given: Any, robot: Dynamics) -> Array | None:
     """The largest torques of the actuators: the joints' own efforts for True, none for None."""
     if given is None or given is False:

@@ -20,7 +20,7 @@ from appell.maths.scalar import Scalar
 from appell.maths.vector import ZERO, Vector, cross
 from appell.model.inertia import Inertia
 
-Jacobian = Sequence[Vector]  # by its columns, one a coordinate
+Jacobian = Sequence[Vector]  # by its columns, one per coordinate
 Rows = list[list[Scalar]]
 
 

@@ -23,7 +23,7 @@ def regressor(
 ) -> list[list[Scalar]]:
     """Y, n x 10 links: per link m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
 
-    After them stand, a column a joint, the inertias of rotors felt there (of a robot without
+    After them stand, one column per joint, the inertias of rotors felt there (of a robot without
     rotors, only if ``rotors``) and, with ``friction``, viscous and then Coulomb friction, of a
     robot where it is another backwards, forwards and then backwards.
     A column is the inverse dynamics of a robot of which only that parameter is one: the

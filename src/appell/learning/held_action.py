@@ -9,27 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from appell.compile.programs import compiled
+from appell.control.hardware_numbers import motors
 from appell.control.laws.law import Law
-from appell.control.rollouts.integrators import METHODS
 from appell.control.rollouts.payload import Payload
 from appell.control.rollouts.rollout import SLIP
-from appell.control.rollouts.rollout_setup import RolloutSetup
+from appell.control.rollouts.rollout_setup import RolloutSetup, refuse_other_robot
 from appell.errors import InputError
-from appell.given import number, one_of, optional, whole
-from appell.robots.closed.closed_robot import ClosedRobot
+from appell.given import number, optional, whole
 from appell.robots.dynamics import Array, Dynamics
-from appell.robots.kernels import float_kind
 from appell.walls import Wall
 
 Given = Any  # one for all runs, or one per run
-
-
-def motors(robot: Dynamics) -> list[int]:
-    """The actuators that an action moves: all but those of free bodies and of balls, which have no
-    motor."""
-    plain = getattr(robot.model, "is_coordinate", ())
-    count = robot.system.size("d")
-    return [k for k in range(count) if len(plain) != count or plain[k]]
 
 
 class HeldAction:
@@ -66,7 +56,8 @@ class HeldAction:
         dtype: Any = "float64",
     ) -> None:
         optional("VectorEnv: law", law, Law, "one such as ComputedTorque(robot), or None")
-        setup = RolloutSetup(robot, None, number("dt", dt), count)
+        refuse_other_robot("VectorEnv", robot, law)
+        setup = RolloutSetup(robot, None, number("dt", dt), count, integrator, dtype)
         still = np.zeros((count, robot.nv))
         q = np.tile(robot.neutral(), (count, 1))
         setup.motion(None, q, still, whole("steps", steps, 1))
@@ -101,10 +92,10 @@ class HeldAction:
                 program.begin(("state", "state0"))
                 program.outputs.append("state")
         program.drive(0, setup.limited(torque_limit), False)
-        if isinstance(robot, ClosedRobot):
-            program.watch(["least_margin", "singular_at"], False)
+        watched = [x for x in setup.unasked() if x not in ("first_violation", "failed_at")]
+        program.watch(watched, False)
         program.move(
-            one_of("integrator", integrator, METHODS),
+            setup.integrator,
             parts,
             formulation,
             slip,
@@ -112,10 +103,10 @@ class HeldAction:
         )
         program.outputs.append("tau")
         made = program.program(())
-        self.kernel = compiled(made, float_kind(dtype), f"compiling steps of {robot.name}")
+        self.kernel = compiled(made, setup.dtype, f"compiling steps of {robot.name}")
         kind = self.kernel.dtype
         self._held = {
-            name: np.ascontiguousarray(x, kind)
+            name: np.array(x, kind, order="C")  # a copy: the caller's arrays may change
             for name, x in values.inputs.items()
             if name in self.kernel.program.inputs
         }
@@ -132,8 +123,9 @@ class HeldAction:
             self._held["state0"] = found["state"]
         q, v = found["q"], found["v"]
         lost = ~(np.isfinite(q).all(1) & np.isfinite(v).all(1))  # what is lost stays lost
-        if "singular_at" in found:
-            lost |= np.isfinite(found["singular_at"][:, 0])
+        for name in ("singular_at", "unsolved_at"):
+            if name in found:
+                lost |= np.isfinite(found[name][:, 0])
         return q, v, found["tau"], lost
 
     def forget(self, runs: npt.NDArray[np.bool_]) -> None:

@@ -57,6 +57,6 @@ class Env(GymnasiumEnv[Array, Array]):
             The observation, (numbers,), in SI units, its reward, whether the episode is terminated,
             whether it is truncated, and what else there is to know.
         """
-        obs, reward, terminated, truncated, info = self._one.step(action[None])
+        obs, reward, terminated, truncated, info = self._one.step([action])
         told = {"failed": bool(info["failed"][0])}
         return obs[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), told

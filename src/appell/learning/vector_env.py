@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from appell.control.hardware_numbers import torque_limits
+from appell.control.hardware_numbers import motors, torque_limits
 from appell.control.laws.law import Law
+from appell.control.rollouts.rollout_setup import refuse_open
 from appell.errors import AppellError, InputError
 from appell.given import number, one_of, optional, whole
-from appell.learning.held_action import HeldAction, motors
+from appell.learning.held_action import HeldAction
 from appell.learning.task import Task, reaching
 from appell.model.limits import limits
 from appell.robots.dynamics import Array, Dynamics
@@ -146,7 +147,7 @@ class VectorEnv(GymnasiumVectorEnv[Array, Array, Any]):
         self._begun = True
         return self._observed(), {}
 
-    def step(self, actions: Array) -> tuple[Array, Array, Flags, Flags, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Array, Array, Flags, Flags, dict[str, Any]]:
         """Take an action in each environment.
 
         Args:
@@ -225,6 +226,7 @@ class VectorEnv(GymnasiumVectorEnv[Array, Array, Any]):
                 f"Task: start gave shapes {told}; expected {shapes[0]} and {shapes[1]}, positions "
                 "and velocities, all finite."
             )
+        refuse_open("Task: start", self.robot, found[0])
         return found
 
     def _goals(self, count: int) -> Array:
@@ -241,7 +243,13 @@ class VectorEnv(GymnasiumVectorEnv[Array, Array, Any]):
     def _checked(self, actions: Any) -> Array:
         if not self._begun:
             raise InputError("step: nothing has begun; reset the environments first.")
-        array = np.asarray(actions, dtype=self._kind)
+        try:
+            array = np.asarray(actions, dtype=self._kind)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"step: actions = {actions!r}; expected ({self.num_envs}, {self._steps.size}) "
+                "numbers."
+            ) from None
         if array.shape != (self.num_envs, self._steps.size):
             raise InputError(
                 f"step: actions have shape {array.shape}; expected "
@@ -273,12 +281,13 @@ class VectorEnv(GymnasiumVectorEnv[Array, Array, Any]):
 
 
 def reach(robot: Dynamics) -> tuple[Array, Array]:
-    """The least and the largest position of each joint; where there is no limit, half a turn."""
-    low, high = np.full((2, robot.nq), [[-np.pi], [np.pi]])
+    """The least and the largest position of each joint; where there is no limit, half a turn. Of a
+    joint that others mimic, the tightest limits of all of them."""
+    low, high = np.full((2, robot.nq), [[-np.inf], [np.inf]])
     for limit in limits(robot.model):
         k = limit.coordinate
         if limit.side > 0:
-            low[k] = limit.value
+            low[k] = max(low[k], limit.value)
         else:
-            high[k] = limit.value
-    return low, high
+            high[k] = min(high[k], limit.value)
+    return np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)

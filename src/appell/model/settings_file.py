@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,14 @@ def told(problem: ValidationError, line: Callable[[Any], str]) -> str:
     if len(faults) > _FAULTS:
         lines.append(f"  and {len(faults) - _FAULTS} more.")
     return "\n".join(lines)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; numbers that JSON does not have are None."""
+    if isinstance(value, dict):
+        return {str(key): plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(x) for x in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return value if not isinstance(value, float) or isfinite(value) else None

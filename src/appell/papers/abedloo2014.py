@@ -20,6 +20,7 @@ from appell.robots.robot import Array
 from appell.robots.spherical import SphericalRobot
 from appell.show.document import Document, Row, Table
 from appell.show.figure import Drawing, picture
+from appell.show.motion_film import motion_film
 from appell.show.rules import AtLeast, AtMost, Ratio, Rule
 from appell.show.scene import View
 from appell.show.sketch import Sketch
@@ -299,7 +300,17 @@ def errors_picture() -> Chart:
     return Chart([Panel("", what, _errors(x[:, :3])) for what, x in shown])
 
 
-PICTURES = structure_picture, angles_picture, torques_picture, errors_picture
+PICTURES = (
+    structure_picture,
+    angles_picture,
+    torques_picture,
+    errors_picture,
+    motion_film(
+        "The motion",
+        "The wrist in the simulator, one period of its three sines.",
+        lambda: (wrist(), motion().t, motion().platform.q),
+    ),
+)
 
 
 def _both(symbol: str, simulated: Array, ours: Array) -> list[Line]:

@@ -27,7 +27,11 @@ def document() -> Document:
             lee1982_equivalence.processor_table(*tables),
             *lee1982_control.tables(),
         ),
-        pictures=[lee1982_control.errors_picture, lee1982_control.largest_picture],
+        pictures=[
+            lee1982_control.errors_picture,
+            lee1982_control.largest_picture,
+            lee1982_control.MOTION,
+        ],
         models=[lee1982_control.robot().model],
     )
 

@@ -24,6 +24,7 @@ from appell.robots.registry import load
 from appell.robots.robot import Robot
 from appell.show.document import Row, Table, plain
 from appell.show.figure import picture
+from appell.show.motion_film import motion_film
 from appell.show.rules import EQUAL, AtLeast, AtMost, Below, Known, Rule
 from appell.simulation import Run
 from appell.study.study_timing import quickest
@@ -112,11 +113,11 @@ def _claim() -> Table:
         rows,
         f"A quintic of {DURATION:g} s, which is our choice, sampled every {1000 * PERIOD:g} ms; "
         f"{_ASSUMED} The runs by other equations differ by rounding, and by what the integrator "
-        "leaves, 1e-11 a step.",
+        "leaves, 1e-11 per step.",
     )
 
 
-SAME = 1e-9  # rad: runs that only rounding and the integrator's error, 1e-11 a step, set apart
+SAME = 1e-9  # rad: runs that only rounding and the integrator's error, 1e-11 per step, set apart
 
 # Whether errors stay within a bit at the paper's 10 ms, by path and duration: 1, 2, 3 and 5 s.
 WITHIN_A_BIT = {
@@ -266,3 +267,10 @@ def largest_picture() -> Chart:
     look: dict[str, Any] = {"x": "sampling time, ms", "log": "xy", "y_range": (3e-6, 1e-2)}
     panels = [Panel(path, "error, rad", drawn(path), levels=bit, **look) for path in PATHS]
     return Chart(panels, columns=4)
+
+
+MOTION = motion_film(
+    "The motion",
+    f"The simulated arm, by a quintic of {DURATION:g} s, and {REST:g} s at rest.",
+    lambda: (robot(), followed().t, followed().q),
+)

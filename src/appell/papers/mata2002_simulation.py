@@ -24,6 +24,7 @@ from appell.charts.chart import Chart, Panel, lines
 from appell.robots.robot import Array
 from appell.show.document import Row, Table, plain
 from appell.show.figure import Picture, picture
+from appell.show.motion_film import motion_film
 from appell.show.plots import arm
 from appell.show.rules import AtMost, Expected, Ratio
 from appell.study.puma_line import PumaLine
@@ -40,7 +41,7 @@ BRANCH = "left-up-flip"  # the only one of eight that keeps the joints' ranges
 FORMULATION = "gibbs_tensor"  # the paper's
 _SAMPLES = 100  # of the plan in an interval
 
-# Table 6, a joint a row: average |q - q*|, |v - v*|, |a - a*|.
+# Table 6, one row per joint: average |q - q*|, |v - v*|, |a - a*|.
 TABLE_6 = (
     (6.91878269e-4, 1.28209533e-3, 2.84439095e-3),
     (1.73972101e-2, 1.66087380e-3, 9.22318761e-2),
@@ -352,4 +353,9 @@ PICTURES = (
         lambda: arm(plan(), ["start", "end"]),
     ),
     errors_picture,
+    motion_film(
+        "The motion",
+        "Along the line, as planned.",
+        lambda: (plan().robot, plan().path.t, plan().shown.q),
+    ),
 )

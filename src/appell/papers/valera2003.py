@@ -57,6 +57,7 @@ def document() -> Document:
             *valera2003_rig.PICTURES,
             *valera2003_control.PICTURES,
             *valera2003_identification.PICTURES,
+            valera2003_line.MOTION,
         ],
         models=[x.model for x in valera2003_control.robots()],
     )

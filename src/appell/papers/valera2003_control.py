@@ -176,7 +176,7 @@ def _equations() -> Table:
             for situation in SITUATIONS
         ],
         "Law and arm by gibbs_vector (section 2, M and bias as in section 4) and by gibbs_lean. "
-        "They differ by rounding, and by what the integrator leaves, 1e-11 a step.",
+        "They differ by rounding, and by what the integrator leaves, 1e-11 per step.",
     )
 
 

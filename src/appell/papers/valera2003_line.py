@@ -17,6 +17,7 @@ from appell.robots.robot import Array
 from appell.show import plots
 from appell.show.document import Row, Table
 from appell.show.figure import Picture
+from appell.show.motion_film import motion_film
 from appell.show.rules import AtMost, Expected, Rule, Within
 from appell.study.straight_line import Motion, StraightLine, run
 
@@ -159,3 +160,10 @@ def pictures() -> list[Picture]:
             lambda: plots.torques(straight_line()),
         ),
     ]
+
+
+MOTION = motion_film(
+    "The motion",
+    "The arm along the line, in the configuration of figure 3.",
+    lambda: (straight_line().robot, straight_line().path.t, straight_line().shown.q),
+)

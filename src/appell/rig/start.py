@@ -50,10 +50,10 @@ def run(
 
     Args:
         law: What controls the arm.
-        trajectory: What is followed: a `Trajectory`, or a mission of one's own.
+        trajectory: What is followed: a `Trajectory`, or a mission of your own.
         channel: "lockstep", which is exact and takes no more time than it must; or in real time in
             a process of its own, over shared memory ("shm") or "udp".
-        hardware: Is called for a driver of one's own machine, in the process of the control loop;
+        hardware: Called for a driver of your own machine, in the process of the control loop;
             with ``channel="lockstep"`` in this process, at the pace of the readings.
         machine: What the arm is built of; `machine_for` the law's robot without it.
         robot: The simulated arm, if it is another than the law believes.

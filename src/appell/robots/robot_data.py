@@ -33,7 +33,7 @@ _VALUES = (
 
 def robot_to_data(robot: Any) -> dict[str, Any] | None:
     """A robot as JSON takes it, or None of one that holds functions, such as constraints of one's
-    own, or that is of a class of one's own."""
+    own, or that is of a class of your own."""
     from appell.robots.closed.closed_robot import ClosedRobot
     from appell.robots.spherical import SphericalRobot
 

@@ -79,7 +79,7 @@ def tick_labels(values: list[float], log: bool = False) -> list[str]:
     most = max(map(abs, values), default=0.0)
     exponent = floor(log10(most) + 1e-9) if most and not 0.01 <= most < 1e5 else 0
     step = abs(values[1] - values[0]) / 10.0**exponent if len(values) > 1 else 1.0
-    digits = max(0, min(6, -floor(log10(step) + 1e-9)))
+    digits = max(0, min(6, -floor(log10(step) + 1e-9))) if step > 0 else 6
     times = f"×{_power(exponent)}" if exponent else ""
     return [
         f"{x / 10.0**exponent:.{digits}f}{times if x else ''}".replace("-", "−") for x in values

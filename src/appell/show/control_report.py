@@ -27,7 +27,9 @@ def control_document(report: Report) -> Document:
         [errors_table(report), states_table(report), times_table(report)],
         [
             Picture(
-                "The run", "Dashed: desired. Vertical lines: changes of the state.", report.chart
+                "The run",
+                "Long dashes: desired. Vertical lines: changes of the state.",
+                report.chart,
             )
         ],
         report.verdict,

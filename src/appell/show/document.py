@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from appell.charts.chart import Chart
-from appell.show.figure import Drawing, Picture, figure_html
+from appell.show.figure import Drawn, Picture, figure_html
 from appell.show.head import Head
 from appell.show.page import animation, page
 from appell.show.page import table as html_table
@@ -157,9 +156,7 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def html(
-    document: Document, drawn: Sequence[Chart | Drawing], files: Mapping[str, str] | None = None
-) -> str:
+def html(document: Document, drawn: Sequence[Drawn], files: Mapping[str, str] | None = None) -> str:
     """The document as one HTML file that needs nothing else; ``drawn`` are its pictures."""
     parts = [document.head(files).html(), animation(files or {})]
     for title, table in document.sections.items():

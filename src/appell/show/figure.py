@@ -27,28 +27,40 @@ class Drawing:
     film: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Film:
+    """A moving picture, as an <svg> element of a page; it can be stopped."""
+
+    svg: str
+
+
+Drawn = Chart | Drawing | Film
+
+
 @dataclass(frozen=True)
 class Picture:
-    """A chart or a drawing, made when it is asked for."""
+    """A chart, a drawing or a film, made when it is asked for."""
 
     title: str
     caption: str
-    draw: Callable[[], Chart | Drawing]
+    draw: Callable[[], Drawn]
 
 
-def picture(title: str, caption: str) -> Callable[[Callable[[], Chart | Drawing]], Picture]:
+def picture(title: str, caption: str) -> Callable[[Callable[[], Drawn]], Picture]:
     """Make a picture of a function that draws."""
     return lambda draw: Picture(title, caption, draw)
 
 
-def svg_of(drawn: Chart | Drawing, title: str) -> str:
+def svg_of(drawn: Drawn, title: str) -> str:
     """What was drawn as one <svg> element that needs no script."""
     if isinstance(drawn, Chart):
         return chart_svg(drawn, title)
+    if isinstance(drawn, Film):
+        return drawn.svg
     return sketches_svg(drawn.sketches, title, drawn.columns)
 
 
-def figure_html(drawn: Chart | Drawing, title: str, caption: str) -> str:
+def figure_html(drawn: Drawn, title: str, caption: str) -> str:
     """What was drawn as a <figure> of a page, with its caption."""
     told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     svg = svg_of(drawn, title)
@@ -59,8 +71,9 @@ def figure_html(drawn: Chart | Drawing, title: str, caption: str) -> str:
             f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script>'
             f"{told}</figure>"
         )
-    button = '<button type="button" hidden>Pause</button>' if drawn.film else ""
-    return f'<figure class="{"film" if drawn.film else "sketch"}">{svg}{button}{told}</figure>'
+    moves = isinstance(drawn, Film) or drawn.film
+    button = '<button type="button" hidden>Pause</button>' if moves else ""
+    return f'<figure class="{"film" if moves else "sketch"}">{svg}{button}{told}</figure>'
 
 
 def chart_data(chart: Chart) -> dict[str, Any]:

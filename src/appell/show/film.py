@@ -70,7 +70,13 @@ class Clock:
         )  # fmt: skip
 
 
-def film(
+def film(motion: PlayedMotion, view: View, **options: Any) -> str:
+    """The text of an SVG file in which the motion is played over and over: `film_element` has the
+    options."""
+    return whole(film_element(motion, view, **options))
+
+
+def film_element(
     motion: PlayedMotion,
     view: View,
     *,
@@ -86,7 +92,7 @@ def film(
     size: tuple[float, float] = (420.0, 300.0),
     title: str = "",
 ) -> str:
-    """The text of an SVG file in which the motion is played over and over.
+    """A film as an <svg> element of a page, whose ink and paper it takes.
 
     ``view`` is where the eye is; ``trace`` names the frames whose paths are drawn. The film takes
     so many ``seconds``, and its end is held for ``hold``; ``frames`` are drawn, and what is between
@@ -123,12 +129,10 @@ def film(
     if (q != q[0]).any():
         speed = _speed((motion.t[-1] - motion.t[0]) / seconds)
         parts.append(text(speed, size[0] - 10, size[1] - 9, text_anchor="end", opacity=0.6))
-    return whole(
-        element(
-            "svg", "".join(parts), role="img", aria_label=title or motion.robot.name,
-            viewBox=f"0 0 {size[0]:g} {size[1]:g}", font_family="system-ui, sans-serif",
-            font_size="11",
-        )
+    return element(
+        "svg", "".join(parts), role="img", aria_label=title or motion.robot.name,
+        viewBox=f"0 0 {size[0]:g} {size[1]:g}", font_family="system-ui, sans-serif",
+        font_size="11",
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from appell.show.page import page
 from appell.show.scene import View
 from appell.show.viewer.played_motion import PlayedMotion, of_samples
 from appell.show.viewer.postures import Postures
+from appell.show.whole_file import write_whole
+from appell.simulation.run_chart import references
 
 NOTE = (
     "A moving picture. With the extra 'view' (pip install 'appell[view]') there are sliders, the "
@@ -39,7 +41,7 @@ def write_film_page(path: str | os.PathLike[str], shown: Any, q: Any = None) -> 
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"html = {str(path)!r}; expected the name of an .html file.")
-    target.write_text(film_page(shown, q), encoding="utf-8")
+    write_whole(target, film_page(shown, q))
     return target
 
 
@@ -48,7 +50,7 @@ def film_page(shown: Any, q: Any = None) -> str:
     if isinstance(shown, PlayedMotion):
         title, motion, frames = f"Motion of {shown.robot.name}", shown, 60
         beside = figure_html(
-            motion.chart, title, "Dashed: desired; dotted: limits; thin vertical lines: impacts."
+            motion.chart, title, f"{references(motion.chart)}Thin lines: limits and impacts."
         )
         seconds = float(np.clip(motion.t[-1] - motion.t[0], 3.0, 10.0))
         ended = f"It ended early: {shown.note}" if shown.note else ""
@@ -56,7 +58,7 @@ def film_page(shown: Any, q: Any = None) -> str:
         title, motion = shown.name, _swinging(shown, Postures(shown, q).q)
         frames, seconds, ended = len(motion.t), max(2.0, float(motion.t[-1])), ""
         beside = f'<pre style="white-space: pre; overflow-x: auto">{escape(str(shown))}</pre>'
-    drawn = film(motion, _view(motion), seconds=seconds, frames=frames, size=_SIZE, title=title)
+    drawn = film(motion, view_of(motion), seconds=seconds, frames=frames, size=_SIZE, title=title)
     source = b64encode(drawn.encode()).decode()
     notes = [f'<p class="note">{escape(x)}</p>' for x in (ended, NOTE) if x]
     picture = f'<img alt="{escape(title)}" src="data:image/svg+xml;base64,{source}" width="100%">'
@@ -67,7 +69,7 @@ def picture_svg(robot: Dynamics, q: Any = None) -> str:
     """The text of an SVG file with a still picture of a robot at coordinates q, to scale."""
     at = Postures(robot, q).q
     still = sampled(robot, np.array([0.0, 1.0]), np.stack([at, at]))
-    return film(still, _view(still), frames=2, size=_SIZE, title=robot.name)
+    return film(still, view_of(still), frames=2, size=_SIZE, title=robot.name)
 
 
 def _swinging(robot: Dynamics, q: Any) -> PlayedMotion:
@@ -104,7 +106,7 @@ def sampled(robot: Dynamics, t: Any, q: Any) -> PlayedMotion:
     return replace(of_samples(robot, t, q, still), state=nearest)
 
 
-def _view(motion: PlayedMotion) -> View:
+def view_of(motion: PlayedMotion) -> View:
     """Where the eye is: before the plane of a robot that moves in one, else above its side."""
     links = motion.robot.poses(np.array(motion.views))[..., :3, 3].reshape(-1, 3)
     x, y, z = np.ptp(links, axis=0) > 1e-6

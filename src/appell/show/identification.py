@@ -13,6 +13,7 @@ from appell.identify import Data, Excitation, Fit, Validation
 from appell.model.units import Units, units_of
 from appell.show.document import Document, Table, plain
 from appell.show.figure import Picture
+from appell.show.motion_film import LONGEST, motion_film
 from appell.show.page import ANIMATION, MOVING
 from appell.show.viewer.played_motion import of_samples
 from appell.show.viewer.view import animation_of
@@ -131,7 +132,7 @@ def fit_document(fits: Mapping[str, Fit], validations: Mapping[str, Validation])
             torque_table(validations),
             *(base_table(fit) for fit in fits.values()),
         ],
-        [torque_picture(validations[first])],
+        [torque_picture(validations[first]), *data_films(robot, validations[first].data)],
         f"{best} predicts held-out torques to {100 * error[best]:.3g} % of their standard "
         f"deviation, {better:.3g} times better than the nominal model"
         if best not in useless
@@ -171,14 +172,17 @@ def torque_table(validations: Mapping[str, Validation]) -> Table:
     some = next(iter(validations.values()))
     robot, n = some.fit.nominal, some.data.tau.shape[1]
     units = joint_units(robot, n)
-    columns = [f"{name}, {u.force}" for name, u in zip(joint_names(robot, n), units, strict=True)]
+    # One unit stands in the rows, as R² has none; where joints turn and slide, above each column.
+    kinds, names = {u.force for u in units}, joint_names(robot, n)
+    unit = f", {kinds.pop()}" if len(kinds) == 1 else ""
+    columns = [x if unit else f"{x}, {u.force}" for x, u in zip(names, units, strict=True)]
     rows = {
-        "torque, standard deviation": np.std(some.data.tau, axis=0).tolist(),
-        "nominal model, rms error": some.nominal.rms.tolist(),
+        f"torque, standard deviation{unit}": np.std(some.data.tau, axis=0).tolist(),
+        f"nominal model, rms error{unit}": some.nominal.rms.tolist(),
     }
-    rows |= {f"{name}, rms error": v.errors.rms.tolist() for name, v in validations.items()}
-    rows |= {f"{name}, worst": v.errors.worst.tolist() for name, v in validations.items()}
-    rows |= {f"{name}, R² (1)": v.errors.r2.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, rms error{unit}": v.errors.rms.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, worst{unit}": v.errors.worst.tolist() for name, v in validations.items()}
+    rows |= {f"{name}, R²": v.errors.r2.tolist() for name, v in validations.items()}
     return plain("Torques predicted on held-out data", columns, rows)
 
 
@@ -274,6 +278,28 @@ def joint_names(robot: Any, n: int) -> Sequence[str]:
     return names if len(names) == n else [f"joint {j + 1}" for j in range(n)]
 
 
+# Films
+
+
+def excitation_film(excitation: Excitation, robot: Any) -> Picture:
+    """A film of a robot that is excited."""
+    t = np.linspace(0, excitation.duration, int(200 * excitation.duration) + 1)
+    return motion_film(
+        "The robot as it is excited",
+        f"One period of the excitation, at most its first {LONGEST:g} s.",
+        lambda: (robot, t, excitation(t)[0]),
+    )
+
+
+def data_films(robot: Any, data: Data) -> list[Picture]:
+    """A film of the robot in held-out data; none where these are not its coordinates, as of a robot
+    with loops whose data are of its motors."""
+    if data.q.shape[1] != robot.nq or len(data) < 2:
+        return []
+    caption = f"As measured, at most the first {LONGEST:g} s."
+    return [motion_film("The robot in the held-out data", caption, lambda: (robot, data.t, data.q))]
+
+
 # The worked example
 
 
@@ -300,7 +326,12 @@ def example_document(example: Example) -> Document:
             tracking_table(example),
             base_table(example.fits[example.chosen]),
         ],
-        [motion_picture(example.excitation, example.nominal), torque_picture(chosen), tracking],
+        [
+            motion_picture(example.excitation, example.nominal),
+            torque_picture(chosen),
+            tracking,
+            excitation_film(example.excitation, example.nominal),
+        ],
         f"Tracking errors are {totals[first] / totals[best]:.3g} times smaller with the {best} "
         f"than with the {first}",
         totals[best] < totals[first],

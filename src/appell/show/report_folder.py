@@ -68,9 +68,15 @@ def document_files(
     return contents
 
 
-def write_files(contents: Mapping[Path, str | bytes], wanted: Path, force: bool = False) -> Path:
+def write_files(
+    contents: Mapping[Path, str | bytes],
+    wanted: Path,
+    force: bool = False,
+    stale: Sequence[Path] = (),
+) -> Path:
     """Write files into a new folder, all or none; the path of the last. With ``force`` the folder
-    that was asked for is used, and files of these names in it are replaced."""
+    that was asked for is used, files of these names in it are replaced, and those of ``stale`` that
+    are not among them are removed."""
     folder, path, there = None, wanted, force and wanted.is_dir()
     try:
         folder = path = new_folder(wanted, force)
@@ -78,13 +84,18 @@ def write_files(contents: Mapping[Path, str | bytes], wanted: Path, force: bool 
             path = folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        last = path
+        for name in stale if there else ():
+            if name not in contents:
+                path = folder / name
+                path.unlink(missing_ok=True)
     except OSError as problem:
         if folder is not None and not there:
             rmtree(folder, ignore_errors=True)  # half a report helps nobody
         raise AppellError(
             f"cannot write '{path}': {problem.strerror}; choose another folder with --output."
         ) from None
-    return path
+    return last
 
 
 def refuse_file(wanted: Path) -> None:

@@ -17,6 +17,7 @@ from appell.show.report import html as line_html
 from appell.show.report import line_files
 from appell.show.report_folder import motions, write_files
 from appell.show.viewer.view import animation_of
+from appell.simulation.run_chart import references
 from appell.study.run_scenario import Result
 from appell.study.study_timing import measure
 
@@ -45,8 +46,20 @@ def write_scenario(result: Result, wanted: Path, force: bool = False) -> Path:
         files = {str(name): known[str(name)] for name in contents}
         page = html(result, files) if line is None else line_html(line, measure(line), files)
         contents[Path("report.html")] = page
-    folder = write_files(contents, wanted, force).parent
+    folder = write_files(contents, wanted, force, _left_by_a_run(wanted)).parent
     return folder / ("report.html" if outputs.report else "summary.json")
+
+
+def _left_by_a_run(folder: Path) -> list[Path]:
+    """The files of an earlier run in a folder, which would pass for those of the next."""
+    if not all((folder / name).is_file() for name in ("scenario.json", "summary.json")):
+        return []
+    files = [
+        *(folder / name for name in _FILES),
+        folder / "report.html",
+        *folder.glob("motions/*.csv"),
+    ]
+    return [file.relative_to(folder) for file in files if file.is_file()]
 
 
 def _npz(result: Result) -> bytes:
@@ -57,11 +70,12 @@ def _npz(result: Result) -> bytes:
 def html(result: Result, files: Mapping[str, str]) -> str:
     """The page, verdict first; ``files`` are those beside it, with what each holds."""
     head = _head(result, files)
+    chart = result.run.chart()
     motion = figure_html(
-        result.run.chart(),
+        chart,
         "Motion",
-        "Along the path between the instants. Dashed: desired; dotted: limits; vertical lines: "
-        "impacts.",
+        f"Along the path between the instants. {references(chart)}Thin, dotted, horizontal: "
+        "limits; vertical lines: impacts.",
     )
     sections = [
         head.html(),
@@ -112,7 +126,7 @@ def _joints(result: Result) -> str:
         u, tau = units[name], torques.pop(name, None)
         error = "" if run.desired is None else f"{np.abs(run.error[:, k]).max():.3g} {u.position}"
         force = "" if tau is None else f"{tau:.4g} {u.force}"
-        speed = f"{np.abs(run.v[:, k]).max():.4g} {u.speed}"
+        speed = f"{run.largest_speeds[k]:.4g} {u.speed}"
         rows.append([escape(name), error, speed, force])
     for name, tau in torques.items():
         rows.append([escape(name), "", "", f"{tau:.4g} {units[name].force}"])

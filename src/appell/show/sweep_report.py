@@ -153,10 +153,10 @@ def _measures(of: Statistics) -> str:
     constant = [
         f"{x} = {tables.shown(of.numbers(x).spread.low)}"
         for x in of.measures
-        if of.numbers(x).spread.finite and not of.varies(x)
+        if len(of.numbers(x).finite) and not of.numbers(x).infinite and not of.varies(x)
     ]
     remarks = [
-        "Of the points that did not fail; numbers that are not finite are counted apart."
+        "Of the points that did not fail; infinite values count as the largest."
         if of.failed or never else "",
         f"{'; '.join(never)}." if never else "",
         f"The same at all points: {', '.join(constant)}." if constant else "",

@@ -42,7 +42,7 @@ def exceeded(
     if not isinstance(model, Model):
         return ()
     forces = dict(zip(robot.actuated, tau.T, strict=False))
-    times, q, v = _everywhere(t, q, speeds, pieces)
+    times, q, v = everywhere(t, q, speeds, pieces)
     found: list[Exceeded | None] = []
     for body in model.bodies:
         joint = body.joint
@@ -87,7 +87,7 @@ def exceeded_from_json(x: Any) -> Exceeded:
     return Exceeded(str(joint), str(quantity), float(largest), float(limit), str(unit), float(time))
 
 
-def _everywhere(t: Array, q: Array, v: Array, pieces: Any) -> tuple[Array, Array, Array]:
+def everywhere(t: Array, q: Array, v: Array, pieces: Sequence[Piece]) -> tuple[Array, Array, Array]:
     """Times, positions and speeds at the instants and at the nodes of all pieces, in order."""
     nodes = np.concatenate([t[:0], *(p.times for p in pieces)])
     inside = nodes <= np.repeat([p.end for p in pieces], 8) if len(pieces) else nodes > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -88,7 +89,7 @@ class Flight:
         self.pieces: list[Piece] = []
         self.rows: list[tuple[float, Array, Array, Array]] = []  # t, q, all speeds, reactions
         self.impacts: list[Impact] = []
-        self.recent: deque[float] = deque(maxlen=o.max_impacts + 1)  # impacts
+        self.recent: deque[float] = deque(maxlen=min(o.max_impacts + 1, sys.maxsize))  # impacts
         self.changes: deque[float] = deque(maxlen=_CHANGES)  # events without an impact
         self.modes = Modes()
         self.residuals = {"penetration": 0.0, "quaternion": 0.0}

@@ -19,7 +19,7 @@ from appell.model.units import Units, units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import Robot
 from appell.simulation.contacts.impact import Impact
-from appell.simulation.exceeded import Exceeded, exceeded
+from appell.simulation.exceeded import Exceeded, everywhere, exceeded
 from appell.simulation.path import Piece, evaluate
 from appell.simulation.run_chart import Signal, chart_of, coordinate_names, held
 from appell.walls import Wall
@@ -130,6 +130,14 @@ class Run:
         if self.robot is None:
             return self.kept
         return exceeded(self.robot, self.t, self.q, self._speeds, self.tau, self.pieces)
+
+    @cached_property
+    def largest_speeds(self) -> Array:
+        """(nv,) rad/s or m/s: the largest of each joint without sign, along the path between the
+        instants too, as in `exceeded`."""
+        _, _, speeds = everywhere(self.t, self.q, self._speeds, self.pieces)
+        largest = np.asarray(np.abs(speeds).max(axis=0))
+        return largest if self.independent is None else largest[list(self.independent)]
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from appell.charts.chart import Chart, Level, Line, Panel
 from appell.charts.palette import INK, style
 from appell.robots.robot import Array
 
-DESIRED: dict[str, Any] = {"colour": INK, "dash": "4 3", "width": 0.9}
+# Long dashes, which no line of a joint has: see palette.DASHES.
+DESIRED: dict[str, Any] = {"colour": INK, "dash": "12 4", "width": 0.9}
 
 
 class Signal(NamedTuple):
@@ -52,7 +53,7 @@ class Signal(NamedTuple):
                 for sign in (-1, 1)
             ]
             what = "torque" if (self.what, unit) == ("force", "N m") else self.what
-            yield Panel("", f"{what}, {unit}", drawn, levels=levels, marks=marks)
+            yield Panel("", f"{what}, {unit}" if unit else what, drawn, levels=levels, marks=marks)
 
 
 def chart_of(
@@ -69,6 +70,12 @@ def chart_of(
     return Chart([*shown, Panel("", "energy, J", energy, marks=marks.tolist())])
 
 
+def references(chart: Chart) -> str:
+    """What is drawn in long dashes, in words for a caption; nothing if nothing is."""
+    names = [line.name for line in chart.legend if line.dash == DESIRED["dash"]]
+    return f"Long dashes: {', '.join(names)}. " if names else ""
+
+
 def held(t: Array, values: Array) -> tuple[Array, Array]:
     """Values that hold from each instant to the next, as the corners of their steps."""
     return np.repeat(t, 2)[1:], np.repeat(values, 2, axis=0)[:-1]
@@ -83,7 +90,7 @@ def coordinate_names(
     for k in quaternions:
         body = names[k].removesuffix(" x") if k < len(names) else "body"
         names[k : k + 3] = [f"{body}, quaternion {axis}" for axis in "xyzw"]
-        own[k : k + 3] = ["1"] * 4
+        own[k : k + 3] = [""] * 4
     if len(names) != nq:  # of a file that says otherwise
-        return [f"q{k + 1}" for k in range(nq)], (own + ["1"] * nq)[:nq]
+        return [f"q{k + 1}" for k in range(nq)], (own + [""] * nq)[:nq]
     return names, own

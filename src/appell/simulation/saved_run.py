@@ -75,7 +75,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         path: Of the .npz file.
 
     Returns:
-        A `Run`; without the robot where that holds functions of one's own.
+        A `Run`; without the robot where that holds functions of your own.
 
     Examples:
         >>> run = appell.simulate(appell.load("two_link"), [0.3, 0.2], until=0.1)

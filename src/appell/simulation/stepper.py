@@ -154,7 +154,8 @@ class Stepper:
         self.t, self.y, self.until = t, y, until
         self.f = self._rate(t, y)
         if self.h is None:
-            self.h = self._first() if self.errors else inf
+            with np.errstate(over="ignore", invalid="ignore"):  # step() tells what overflows
+                self.h = self._first() if self.errors else inf
 
     def put(self, y: Array) -> None:
         """Go on from a corrected state."""
@@ -243,12 +244,15 @@ class Stepper:
         scale, root = self.atol + np.abs(y) * self.rtol, sqrt(self.n)
         d0, d1 = _size(y / scale) / root, _size(f / scale) / root
         h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, whole)
+        if not h0 > 0:  # rates that overflow: step() tries, and says that it cannot go on
+            return 0.0
         d2 = _size((self._rate(t + h0, y + h0 * f) - f) / scale) / root / h0
         if d1 <= 1e-15 and d2 <= 1e-15:
             h1 = max(1e-6, h0 * 1e-3)
         else:
             h1 = (0.01 / max(d1, d2)) ** -self.exponent
-        return min(100 * h0, h1, whole, self.max_step)
+        h = min(100 * h0, h1, whole, self.max_step)
+        return h if h > 0 else 0.0
 
 
 def _size(x: Array) -> float:

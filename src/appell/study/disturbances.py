@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.control.tracking.closed_loop import ROUNDING
 from appell.errors import InputError
 from appell.robots.dynamics import Array, Dynamics
 from appell.study.scenario import Disturbance, Located, Scenario
@@ -21,7 +23,7 @@ class Disturbances(NamedTuple):
     breakpoints: tuple[float, ...]
 
     def torque(self, given: Any) -> Any:
-        """The motors' torques and, on the same joints, the disturbances'."""
+        """The motors' torques and, on the same joints, the disturbances', for `simulate`."""
         push = self.external
         if push is None:
             return given
@@ -31,8 +33,9 @@ class Disturbances(NamedTuple):
         return lambda t, q, v: np.asarray(given(t, q, v)) + push(t, q, v)
 
 
-def disturbances_of(scenario: Scenario, robot: Dynamics) -> Disturbances:
-    """The disturbances of a scenario; refused if the robot has no such frame or joint."""
+def disturbances_of(scenario: Scenario, robot: Dynamics, until: float) -> Disturbances:
+    """The disturbances of a scenario whose run ends at a time; refused if the robot has no such
+    frame or joint, and if they begin after the run."""
     given = scenario.disturbances
     axes = {d.axes for d in given if d.joint is None} or {"base"}
     if len(axes) > 1:
@@ -47,6 +50,11 @@ def disturbances_of(scenario: Scenario, robot: Dynamics) -> Disturbances:
         with scenario.at("disturbances", k):
             if d.end is not None and d.end <= d.start:
                 raise InputError(f"end = {d.end:g} s is not after start = {d.start:g} s.")
+            if d.start >= until:
+                raise InputError(
+                    f"start = {d.start:g} s, and the run ends at {until:g} s: it would have no "
+                    "effect; leave it out, or let it begin before."
+                )
             if d.joint is None:
                 if isinstance(d.force, float):
                     raise InputError(f"force = {d.force:g}; expected three numbers on a frame.")
@@ -58,11 +66,12 @@ def disturbances_of(scenario: Scenario, robot: Dynamics) -> Disturbances:
                 joints.append((_joint(robot, d, names), d.force, d))  # type: ignore[arg-type]
 
     period = scenario.sampling.period if law else None
+    windows = {d: window(d, period) for d in given}
 
     def forces(t: float, q: Any, v: Any) -> dict[str, Array]:
         wrenches: dict[str, Array] = {}
         for name, wrench, d in frames:
-            wrenches[name] = wrenches.get(name, np.zeros(6)) + _active(d, t, period) * wrench
+            wrenches[name] = wrenches.get(name, np.zeros(6)) + _active(windows[d], t) * wrench
         return wrenches
 
     size = robot.nv if law else len(robot.actuated)
@@ -70,22 +79,31 @@ def disturbances_of(scenario: Scenario, robot: Dynamics) -> Disturbances:
     def external(t: float, q: Any, v: Any) -> Array:
         push = np.zeros(size)
         for k, force, d in joints:
-            push[k] += _active(d, t, period) * force
+            push[k] += _active(windows[d], t) * force
         return push
 
-    ends = sorted({x for d in given for x in (d.start, d.end) if x})
+    ends = sorted({x for ends in windows.values() for x in ends if 0 < x < inf})
     return Disturbances(
         forces if frames else None, external if joints else None, axes.pop(), tuple(ends)
     )
 
 
-def _active(d: Disturbance, t: float, period: float | None) -> float:
-    """1 within the window; under a law its ends are the samples next to them."""
-    start, end = (
-        x if period is None or x is None else round(x / period) * period for x in (d.start, d.end)
-    )
-    assert start is not None
-    return float(start <= t and (end is None or t < end))
+def window(d: Disturbance, period: float | None) -> tuple[float, float]:
+    """When a disturbance begins and ends, s. Under a law, one that begins or ends at a sample does
+    so at the sample's very time, though the file's digits round to a neighbour of it."""
+    ends = (d.start, inf if d.end is None else d.end)
+    return ends if period is None else (_at_sample(ends[0], period), _at_sample(ends[1], period))
+
+
+def _at_sample(t: float, period: float) -> float:
+    if t == inf:
+        return t
+    sample = round(t / period) * period
+    return sample if abs(t - sample) <= ROUNDING * period else t
+
+
+def _active(window: tuple[float, float], t: float) -> float:
+    return float(window[0] <= t < window[1])
 
 
 def _joint(robot: Dynamics, d: Disturbance, names: tuple[str, ...]) -> int:

@@ -56,9 +56,13 @@ class Positions:
             x[k] = scale[k] * _one(name, value)
         return x
 
-    def limits(self, given: Any) -> Any:
+    def limits(self, name: str, given: Any) -> Any:
         """Limits of speed or acceleration, one for all joints or one per joint, or None."""
-        return None if given is None else np.array(given) * self.scale
+        if given is None or np.ndim(given) == 0:
+            return None if given is None else float(given) * self.scale
+        names = self.robot.independent
+        why = f"'{self.robot.name}' has {', '.join(names)}: one number is for all; "
+        return vector(name, given, len(names), why) * self.scale
 
     @property
     def scale(self) -> Array:
@@ -76,15 +80,21 @@ class Positions:
 
     def springs(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Springs by joint for ``robot.with_springs``: where they rest is a position."""
-        known = self.robot.joint_names
+        known = self._kinds()
         return {
             name: (x[0], self._unit(name) * x[1]) if isinstance(x, tuple) and name in known else x
             for name, x in given.items()
         }
 
     def _unit(self, joint: str) -> float:
+        return self.angle if units_of([self._kinds()[joint]], 1)[0] is TURNING else 1.0
+
+    def _kinds(self) -> dict[str, str]:
+        """The kind of every joint by its name, also of those that mimic others."""
         kinds = dict(zip(self.robot.joint_names, self.robot.joint_kinds, strict=True))
-        return self.angle if units_of([kinds[joint]], 1)[0] is TURNING else 1.0
+        model = self.robot.model
+        bodies = model.bodies if isinstance(model, Model) else ()
+        return {body.joint.name: body.joint.kind for body in bodies} | kinds
 
     def _coordinates(self, given: Given, q: Array) -> Array:
         """All coordinates; loops are closed about them, with the joints that are named held."""

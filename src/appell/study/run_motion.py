@@ -7,6 +7,7 @@ import numpy as np
 from appell.model.units import units_of
 from appell.robots.dynamics import Array
 from appell.simulation import Run
+from appell.simulation.torques import BadTorque, torque_law
 from appell.study.scenario_build import Built
 
 _LINES = 1000  # about so many, where the run has no samples of its own
@@ -42,11 +43,22 @@ def _times(built: Built, run: Run) -> Array:
 def _torques(built: Built, run: Run, t: Array, q: Array, v: Array) -> Array:
     """The motors' torques at any time: those of the sample before, or what the task gives."""
     if run.desired is not None:
-        return run.tau[np.clip(np.searchsorted(run.t, t, side="right") - 1, 0, None)]
-    torque = built.options["torque"]
-    if callable(torque):
-        return np.array([torque(*state) for state in zip(t.tolist(), q, v, strict=True)])
-    return np.zeros((len(t), run.tau.shape[1])) + (0.0 if torque is None else torque)
+        # A time that rounding puts just before a sample is that sample's.
+        rounding = 1e-9 * built.scenario.sampling.period
+        return run.tau[np.searchsorted(run.t, t + rounding, side="right") - 1]
+    return motor_torques(built, t, q, v, run.tau.shape[1])
+
+
+def motor_torques(built: Built, t: Array, q: Array, v: Array, count: int) -> Array:
+    """What the motors of a run without a law give, (N, count): disturbances are no part of it. NaN
+    from where the function that gives them fails."""
+    law, tau = torque_law(built.motors, count), np.full((len(t), count), np.nan)
+    for k, state in enumerate(zip(t.tolist(), q, v, strict=True)):
+        try:
+            tau[k] = law(*state)
+        except BadTorque:
+            break
+    return tau
 
 
 def _named(built: Built, run: Run) -> list[str]:

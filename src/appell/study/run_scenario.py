@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,12 +16,13 @@ import numpy as np
 
 from appell.control import track
 from appell.errors import AppellError, InputError
+from appell.model.settings_file import plain
 from appell.model.settings_lines import Where
 from appell.robots.dynamics import Dynamics
 from appell.simulation import Run, simulate
 from appell.simulation.path import IntegratorStep, quintics
 from appell.study.puma_line import PumaLine
-from appell.study.run_motion import motion_csv
+from appell.study.run_motion import motion_csv, motor_torques
 from appell.study.scenario import Contacts, Integrator, Scenario, SensorSection, puma_line
 from appell.study.scenario_build import Built, build
 from appell.study.scenario_verdict import Verdict, verdict_of
@@ -43,7 +44,8 @@ class Result:
     @property
     def verdict(self) -> Verdict:
         """Whether the run came to its end and did what the scenario expects, and in words."""
-        return verdict_of(self.scenario, self.run)
+        duration = getattr(self.built.trajectory, "duration", None)
+        return verdict_of(self.scenario, self.run, duration)
 
     @property
     def interrupted(self) -> bool:
@@ -87,7 +89,7 @@ class Result:
         """
         texts = {
             Path("scenario.json"): self.scenario.text_in(folder) + "\n",
-            Path("summary.json"): json.dumps(self.summary(), indent=2) + "\n",
+            Path("summary.json"): json.dumps(plain(self.summary()), indent=2) + "\n",
         }
         if self.scenario.outputs.csv:
             texts[Path("motion.csv")] = motion_csv(self.built, self.run)
@@ -156,7 +158,12 @@ def _moved(built: Built, progress: bool) -> tuple[Run, StraightLine | None]:
         return _of_line(line), line
     with scenario.at("task"), _relocated(scenario):
         if built.law is None:
-            return simulate(robot, progress=progress, **built.options), None
+            run = simulate(robot, progress=progress, **built.options)
+            if built.options["torque"] is built.motors:
+                return run, None
+            # simulate moves the joints by the sum; the motors give only their part of it.
+            tau = motor_torques(built, run.t, run.q, run.v, run.tau.shape[1])
+            return replace(run, tau=tau), None
         return track(robot, built.law, built.trajectory, progress=progress, **built.options), None
 
 

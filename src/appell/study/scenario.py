@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr
 from appell.control.laws import LAWS
 from appell.errors import AppellError, InputError
 from appell.model.settings_lines import Where, line_numbers
+from appell.study.own_code import seen_from
 from appell.study.puma_line import PumaLine
 from appell.study.scenario_tasks import Task
 from appell.study.section import (
@@ -116,7 +117,11 @@ class Believed(Section):
     payload: Payload | None = Field(default=None, description="the load that the law assumes")
     gravity: Three | None = Field(default=None, description="m/s^2")
     armature: dict[str, NotNegative] = Field(default={}, description="kg m^2 or kg, by joint")
-    scale: Positive = Field(default=1.0, description="factor of all masses and inertias")
+    scale: Positive = Field(
+        default=1.0,
+        description="factor of the model's masses and inertias; not of armature and payload, "
+        "which are as given",
+    )
 
 
 class LawSection(Section):
@@ -139,7 +144,7 @@ class LawSection(Section):
 
 
 class Disturbance(Section):
-    """A force on a frame, or on a joint, for a time; under a law from sample to sample."""
+    """A force on a frame, or on a joint, for a time. No motor gives it: it is no part of tau."""
 
     frame: str | None = Field(default=None, description="the tip without a name")
     joint: str | None = Field(default=None, description="in place of a frame")
@@ -163,8 +168,12 @@ class Converter(Section):
     """A converter of positions: 2^bits steps from low to high."""
 
     bits: Annotated[int, Field(strict=True, ge=1, lt=64, description="of resolution")]
-    low: Number | None = Field(default=None, description="half a turn below zero without it")
-    high: Number | None = Field(default=None, description="half a turn above zero without it")
+    low: Each | None = Field(
+        default=None, description="one, or one per joint; half a turn below zero without it"
+    )
+    high: Each | None = Field(
+        default=None, description="one, or one per joint; half a turn above zero without it"
+    )
 
 
 class SensorSection(Section):
@@ -270,7 +279,7 @@ class Outputs(Section):
     npz: Flag = Field(default=True, description="run.npz, for appell.simulation.load_run")
     report: Flag = Field(default=True, description="report.html")
     animation: Flag = Field(
-        default=False, description="animation.html, shown in the report; needs appell[view]"
+        default=False, description="animation.html, the moving robot, shown in the report"
     )
     period: Positive | None = Field(default=None, description="s between lines of motion.csv")
 
@@ -278,8 +287,12 @@ class Outputs(Section):
 class Expected(Section):
     """What the run is held to, besides coming to its end; angles in the file's unit."""
 
-    max_error: Positive | None = Field(default=None, description="of any joint, at any time")
-    final_error: Positive | None = Field(default=None, description="of any joint, at the end")
+    max_error: Positive | dict[str, Positive] | None = Field(
+        default=None, description="of any joint, or by joint, at any time; m for slides"
+    )
+    final_error: Positive | dict[str, Positive] | None = Field(
+        default=None, description="of any joint, or by joint, at the end; m for slides"
+    )
     max_torque: Positive | None = Field(default=None, description="N m or N, of any actuator")
     energy_drift: Positive | None = Field(default=None, description="J, both ways; without a law")
     impacts: Count | None = Field(default=None, description="at least so many")
@@ -432,15 +445,17 @@ class Scenario(Section):
             True
         """
         data = json.loads(self.text())
-        for table, _, key in (path.partition(".") for path in FILES):
-            name = data[table].get(key)
-            if not is_file(f"{table}.{key}", name):
+        for table, key in coded(data):
+            table[key] = seen_from(table[key], self.source.folder, Path(folder))
+        for section, _, key in (path.partition(".") for path in FILES):
+            name = data[section].get(key)
+            if not is_file(f"{section}.{key}", name):
                 continue
             file = (self.source.folder / Path(name).expanduser()).absolute()
             try:
-                data[table][key] = Path(os.path.relpath(file, Path(folder).absolute())).as_posix()
+                data[section][key] = Path(os.path.relpath(file, Path(folder).absolute())).as_posix()
             except ValueError:  # on another drive
-                data[table][key] = str(file)
+                data[section][key] = str(file)
         return json.dumps(data, indent=2)
 
     @contextmanager
@@ -484,6 +499,13 @@ def puma_line() -> Scenario:
         robot=RobotSection(model="puma560"),
         task=PumaLine(),
     )
+
+
+def coded(data: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Tables of a scenario with their entries that are module:name."""
+    entries = [(data.get("law") or {}, "name"), (data["task"], "torque")]
+    entries += [(wall, "function") for wall in data.get("walls", ())]
+    return [(x, key) for x, key in entries if isinstance(x.get(key), str) and ":" in x[key]]
 
 
 def _inside(place: Any, key: str, path: str, otherwise: Any = None) -> Any:

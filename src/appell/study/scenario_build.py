@@ -3,8 +3,6 @@ here."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,7 +20,9 @@ from appell.errors import InputError, nearest
 from appell.robots.closed.side_file import close_by_file
 from appell.robots.dynamics import Dynamics
 from appell.robots.registry import load
+from appell.robots.spherical.spherical_robot import SphericalRobot
 from appell.study.disturbances import disturbances_of
+from appell.study.own_code import imported
 from appell.study.positions import Positions, positions_of
 from appell.study.puma_line import PumaLine
 from appell.study.scenario import LawSection, Located, Payload, Scenario, is_file
@@ -41,6 +41,7 @@ class Built:
     law: Law | None
     trajectory: Any  # a Trajectory, or a set point, where there is a law
     options: Mapping[str, Any]
+    motors: Any = None  # without a law: torques of the motors, disturbances apart, as simulate's
 
 
 def build(scenario: Scenario, robot: Dynamics | None = None) -> Built:
@@ -75,11 +76,15 @@ def build(scenario: Scenario, robot: Dynamics | None = None) -> Built:
         law = law_of(scenario, robot)
         with scenario.at("task"):
             trajectory, begin = motion_of(places, task, q0)
-        options = {**_tracked(scenario, robot, places), "q0": begin, "v0": v0, "until": task.until}
+        _refuse_unknown(scenario, robot)
+        end = task.until or trajectory.duration
+        options = _tracked(scenario, robot, places, end)
+        options |= {"q0": begin, "v0": v0, "until": task.until}
         return Built(scenario, robot, law, trajectory, options)
     robot = _rubbed(scenario, robot)
-    options = {**_simulated(scenario, robot), "q0": q0, "v0": v0, "until": task.until}
-    return Built(scenario, robot, None, None, options)
+    motors = _torque(scenario, robot)
+    options = {**_simulated(scenario, robot, motors), "q0": q0, "v0": v0, "until": task.until}
+    return Built(scenario, robot, None, None, options, motors)
 
 
 # The robot and the law
@@ -97,6 +102,7 @@ def robot_of(scenario: Scenario, *, believed: bool = False) -> Dynamics:
         robot = load(model, **options)
     if section.locked:
         with scenario.at("robot", "locked"):
+            _refuse_limbs(robot, "joints that can be locked")
             robot = robot.locked(positions_of(scenario, robot).held(section.locked))
     if section.loops is not None:
         with scenario.at("robot", "loops"):
@@ -112,21 +118,34 @@ def _changed(scenario: Scenario, robot: Any, believed: bool) -> Any:
     gravity = other.gravity if other and other.gravity else own.gravity
     armature = own.armature | (other.armature if other else {})
     payload: Payload | None = own.payload if not other or other.payload is None else other.payload
-    with scenario.at(*table, "gravity"):
-        robot = robot if gravity is None else robot.with_gravity(gravity)
-    with scenario.at(*table, "armature"):
-        robot = robot.with_armature(armature) if armature else robot
-    if own.springs:
-        with scenario.at("robot", "springs"):
-            robot = robot.with_springs(positions_of(scenario, robot).springs(own.springs))
-    if other and other.scale != 1:
+    if other and other.scale != 1:  # before what is given in numbers, which stays as given
         with scenario.at(*table, "scale"):
             robot = robot.with_parameters(other.scale * robot.parameters)
+    with scenario.at(*table, "gravity"):
+        robot = robot if gravity is None else robot.with_gravity(gravity)
+    if armature:
+        with scenario.at(*table, "armature"):
+            _refuse_limbs(robot, "armature (rotors)")
+            robot = robot.with_armature(armature)
+    if own.springs:
+        with scenario.at("robot", "springs"):
+            _refuse_limbs(robot, "springs")
+            robot = robot.with_springs(positions_of(scenario, robot).springs(own.springs))
     if payload is not None and payload.mass > 0:
         with scenario.at(*table, "payload"):
+            if payload.link:
+                _refuse_limbs(robot, "payload.link: a payload is on its platform")
             load = (payload.mass, payload.com, payload.inertia)
             robot = robot.with_payload(*load, **({"link": payload.link} if payload.link else {}))
     return robot
+
+
+def _refuse_limbs(robot: Any, what: str) -> None:
+    """Refuse what spherical parallel robots have not."""
+    if isinstance(robot, SphericalRobot):
+        raise InputError(
+            f"'{robot.name}' is a spherical parallel robot, which has no {what}; leave it out."
+        )
 
 
 def law_of(scenario: Scenario, robot: Dynamics) -> Law:
@@ -169,22 +188,6 @@ def _present_names(scenario: Scenario, section: LawSection, known: Sequence[str]
     return gains
 
 
-def imported(name: str, folder: Path) -> Any:
-    """What module:name is called; modules are also those of a folder, and of the working one."""
-    module, _, attribute = name.partition(":")
-    added = [str(folder.resolve()), ""]
-    sys.path[:0] = added
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise InputError(f"'{name}': {problem}; expected module:name.") from None
-    except Exception as problem:  # whatever the module does when it is imported
-        raise InputError(f"'{name}': {type(problem).__name__}: {problem}.") from None
-    finally:
-        for path in added:
-            sys.path.remove(path)
-
-
 # Options
 
 
@@ -222,7 +225,7 @@ def _each(what: str, x: float | tuple[float, ...], names: Sequence[str]) -> Sequ
     return x
 
 
-def _simulated(scenario: Scenario, robot: Any) -> dict[str, Any]:
+def _simulated(scenario: Scenario, robot: Any, motors: Any) -> dict[str, Any]:
     """The options of appell.simulate, but for the start and the end."""
     _refuse_sections(scenario, scenario.task.kind, ("law", "sampling", "sensors", "actuators"))
     for name in ("max_error", "final_error"):
@@ -230,13 +233,14 @@ def _simulated(scenario: Scenario, robot: Any) -> dict[str, Any]:
             place = scenario.source.place(("expect", name))
             raise Located(f"{place}: not with {scenario.task.kind}, which follows nothing.")
     contacts, integrator = scenario.contacts, scenario.integrator
-    pushes = disturbances_of(scenario, robot)
+    until = getattr(scenario.task, "until", None)
+    pushes = disturbances_of(scenario, robot, np.inf if until is None else until)
     return {
         **{name: getattr(contacts, name) for name in type(contacts).model_fields},
         **{name: getattr(integrator, name) for name in type(integrator).model_fields},
         "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
         "friction": scenario.robot.friction is not False,
-        "torque": pushes.torque(_torque(scenario, robot)),
+        "torque": pushes.torque(motors),
         "forces": pushes.forces,
         "axes": pushes.axes,
         "breakpoints": pushes.breakpoints,
@@ -265,19 +269,21 @@ def _torque(scenario: Scenario, robot: Dynamics) -> Any:
     return tau
 
 
-def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any]:
-    """The options of appell.control.track, but for the start and the end."""
+def _tracked(scenario: Scenario, robot: Any, places: Positions, end: float) -> dict[str, Any]:
+    """The options of appell.control.track for a run that ends at a time, but for the start and the
+    end."""
     struck = ("stops", "stop_restitution", "restitution", "mu", "points")
     _refuse_entries(scenario, "contacts", struck)
     _refuse_entries(scenario, "integrator", ("method", "formulation"))
     sensors, actuators, friction = scenario.sensors, scenario.actuators, scenario.robot.friction
-    pushes = disturbances_of(scenario, robot)
+    period = scenario.sampling.period
+    pushes = disturbances_of(scenario, robot, period * np.ceil(end / period - 1e-9))
     motor = actuators.motor
     return {
-        "period": scenario.sampling.period,
+        "period": period,
         "delay": scenario.sampling.delay,
         "encoder": sensors.encoder,
-        "adc": None if sensors.adc is None else _converter(scenario, places.angle),
+        "adc": None if sensors.adc is None else _converter(scenario, places),
         "speeds": sensors.speeds,
         "torque_limit": actuators.torque_limit or None,
         "motor": None if motor is None else Motor(**motor.model_dump()),
@@ -285,6 +291,7 @@ def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any
         "external": pushes.external,
         "forces": pushes.forces,
         "axes": pushes.axes,
+        "breakpoints": pushes.breakpoints,
         "formulation": scenario.integrator.formulation,
         "method": scenario.integrator.method,
         "walls": [_wall(scenario, k) for k in range(len(scenario.walls))],
@@ -292,12 +299,18 @@ def _tracked(scenario: Scenario, robot: Any, places: Positions) -> dict[str, Any
     }
 
 
-def _converter(scenario: Scenario, angle: float) -> Adc:
+def _converter(scenario: Scenario, places: Positions) -> Adc:
     section = scenario.sensors.adc
     assert section is not None
-    ends = {"low": section.low, "high": section.high}
+    names = places.robot.independent
+    ends: dict[str, Any] = {}
     with scenario.at("sensors", "adc"):
-        return Adc(section.bits, **{name: x * angle for name, x in ends.items() if x is not None})
+        for name in ("low", "high"):
+            given = getattr(section, name)
+            if given is not None:
+                x = places.scale * _each(name, given, names)
+                ends[name] = float(x[0]) if (x == x[0]).all() else x
+        return Adc(section.bits, **ends)
 
 
 def _wall(scenario: Scenario, k: int) -> walls.Wall:
@@ -321,6 +334,17 @@ def _wall(scenario: Scenario, k: int) -> walls.Wall:
 
 
 # Refusals
+
+
+def _refuse_unknown(scenario: Scenario, robot: Dynamics) -> None:
+    """Bounds of errors of joints that no law moves."""
+    for entry in ("max_error", "final_error"):
+        bound = getattr(scenario.expect, entry)
+        for name in bound if isinstance(bound, Mapping) else ():
+            if name not in robot.independent:
+                known = ", ".join(robot.independent)
+                place = scenario.source.place(("expect", entry, name))
+                raise Located(f"{place}: '{robot.name}' has no such joint; expected {known}.")
 
 
 _ALL = ("start", "law", "sampling", "sensors", "actuators", "disturbances", "walls", "contacts",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import pi
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,25 +38,29 @@ class Verdict(NamedTuple):
     checks: tuple[Held, ...]
 
 
-def verdict_of(scenario: Scenario, run: Run) -> Verdict:
-    """The verdict on a run of a scenario.
+def verdict_of(scenario: Scenario, run: Run, duration: float | None = None) -> Verdict:
+    """The verdict on a run of a scenario, whose motion lasts a duration, s, if it has an end.
 
     It is good if the run came to its end, kept what the file expects and, under a law, ended at its
-    goal and struck no joint's stop, unless the file says how many impacts it expects.
+    goal, not before its motion did, and struck no joint's stop, unless the file says how many
+    impacts it expects.
     """
     checks = _checks(scenario, run)
     struck = _stops(run)
     foreseen = scenario.expect.impacts is not None or scenario.expect.max_impacts is not None
+    whole = duration is None or run.t[-1] >= duration * (1 - 1e-9)
+    arrived = run.desired is None or (whole and _arrived(scenario, run))
     ok = (
         run.stopped is None
         and all(check.ok for check in checks)
-        and (run.desired is None or (_arrived(scenario, run) and (foreseen or not struck)))
+        and arrived
+        and (run.desired is None or foreseen or not struck)
     )
     failed = [
         f"{c.what} is {c.value:.3g} {c.unit}, expected {_bound(c)}" for c in checks if not c.ok
     ]
     if run.stopped is None:
-        text = _told(scenario, run)
+        text = _told(scenario, run, arrived, None if whole else duration)
     elif run.stopped.startswith("interrupted"):
         text = f"stopped early: {run.stopped}"
     else:
@@ -88,8 +93,9 @@ def _bound(check: Held) -> str:
     return f"{check.bound:g}{' or more' if check.what == 'impacts' else ''}"
 
 
-def _told(scenario: Scenario, run: Run) -> str:
-    """What happened, in a line."""
+def _told(scenario: Scenario, run: Run, arrived: bool, duration: float | None) -> str:
+    """What happened, in a line; with the duration of a motion that the run did not see the end
+    of."""
     end = f"{run.t[-1]:.6g} s"
     if isinstance(scenario.task, PumaLine):
         return f"the line takes {end}; largest torque {np.abs(run.tau).max():.1f} N m"
@@ -99,7 +105,9 @@ def _told(scenario: Scenario, run: Run) -> str:
         return f"moved until {end}, {struck}, energy changed by {change:.3g} J"
     worst, last = (_largest(scenario, run, x) for x in (np.abs(run.error).max(axis=0),
                                                         np.abs(run.error[-1])))  # fmt: skip
-    if _arrived(scenario, run):
+    if duration is not None:
+        return f"ended at {end} of {duration:.6g} s, before the motion's end, error at most {worst}"
+    if arrived:
         return f"arrived at {end}, error {last} at the end and at most {worst}"
     return f"ended at {end}, {last} from its goal, error at most {worst}"
 
@@ -110,9 +118,12 @@ def _arrived(scenario: Scenario, run: Run) -> bool:
     expect = scenario.expect
     error = np.abs(run.error[-1])
     bound = expect.final_error or expect.max_error
-    if bound is not None:
-        return bool((_shown(scenario, run, error)[0] <= bound).all())
-    return bool((error <= _near(run.robot)).all())
+    near = _near(run.robot) / positions_of(scenario, run.robot).scale
+    if isinstance(bound, Mapping):
+        near = np.array([bound.get(x, y) for x, y in zip(run.robot.independent, near, strict=True)])
+    elif bound is not None:
+        near = np.full_like(near, bound)
+    return bool((_shown(scenario, run, error)[0] <= near).all())
 
 
 def _near(robot: Dynamics) -> Array:
@@ -152,11 +163,19 @@ def _checks(scenario: Scenario, run: Run) -> tuple[Held, ...]:
             made.append(Held(what, float(value), float(bound), unit, bool(value <= bound)))
 
     if run.desired is not None:
-        worst, units = _shown(scenario, run, np.abs(run.error))
-        both = " or ".join(dict.fromkeys(units))
-        at_most("max_error", worst.max(), expect.max_error, both)
+        errors, units = _shown(scenario, run, np.abs(run.error))
+        names = run.robot.independent if run.robot is not None else ()
+
+        def of_joints(what: str, error: Array, bound: Any) -> None:
+            if not isinstance(bound, Mapping):
+                at_most(what, error.max(), bound, " or ".join(dict.fromkeys(units)))
+                return
+            for joint, x, unit in zip(names, error, units, strict=True):
+                at_most(f"{what} of {joint}", x, bound.get(joint), unit)
+
+        of_joints("max_error", errors.max(axis=0), expect.max_error)
         if run.stopped is None:  # else there is no end to be judged
-            at_most("final_error", worst[-1].max(), expect.final_error, both)
+            of_joints("final_error", errors[-1], expect.final_error)
     at_most("max_torque", np.abs(run.tau).max(initial=0.0), expect.max_torque, "N m or N")
     drift = np.abs(run.energy - run.energy[0]).max()
     at_most("energy_drift", drift, expect.energy_drift, "J")

@@ -25,37 +25,48 @@ from appell.robots.dynamics import Array, Dynamics
 from appell.robots.robot import is_tree
 from appell.study.positions import middle
 from appell.study.run_scenario import run
-from appell.study.scenario import Scenario, Source
+from appell.study.scenario import Scenario, Source, is_file
 from appell.study.scenario_build import build, robot_of
 from appell.study.scenario_file import checked
 
 TASKS = ("line", "circle", "moves", "via", "hold", "torque", "fall")
+PATHS = TASKS[:2]  # of a frame
 Data = dict[str, Any]
 
 SCHEMA = "scenario.schema.json"  # beside the file, for editors
 _TRIES = 12  # of a kind of task
 _DRAWS = 100  # of configurations, among which the best is chosen
 _TURN, _SLIDE = 10.0, 0.02  # degrees and m that joints move
+_TURN_ERROR, _SLIDE_ERROR = 1.0, 0.0002  # degrees and m that they may be off on the way
 
 
 def new_scenario(
-    model: str, task: str | None = None, *, loops: str | None = None, file: Path | None = None
+    model: str,
+    task: str | None = None,
+    *,
+    frame: str | None = None,
+    loops: str | None = None,
+    file: Path | None = None,
 ) -> str:
     """The text of a commented TOML file with a scenario for a robot: the task of that kind, or the
-    first of TASKS that the robot can do. Paths are written as seen from the ``file``."""
+    first of TASKS that the robot can do. ``frame`` is the link that moves along a line or a circle.
+    Paths are written as seen from the ``file``."""
     if task is not None:
         one_of("task", task, TASKS)
+        if frame is not None and task not in PATHS:
+            raise InputError(f"a frame goes with the tasks {' and '.join(PATHS)}, not {task}.")
     folder = (file or Path("x")).parent
-    robot: Data = {"model": _seen_from(folder, model) if model.endswith(".urdf") else model}
+    robot: Data = {"model": _seen_from(folder, model) if is_file("robot.model", model) else model}
     if loops is not None:
         robot["loops"] = _seen_from(folder, loops)
     source = Source(folder / "new.toml")
     head: Data = {"angles": "degrees", "robot": robot}
     subject = robot_of(checked({**head, "task": {"kind": "fall", "until": 1}}, source))
     reasons = []
-    for kind in TASKS if task is None else (task,):
+    suited = TASKS if frame is None else PATHS
+    for kind in suited if task is None else (task,):
         try:
-            for body in islice(_proposals(kind, subject), _TRIES):
+            for body in islice(_proposals(kind, subject, frame), _TRIES):
                 try:
                     _try(checked({**head, **body}, source), subject)
                 except AppellError as problem:
@@ -93,27 +104,23 @@ def _seen_from(folder: Path, path: str) -> str:
 # What might be done
 
 
-def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
+def _proposals(kind: str, robot: Dynamics, frame: str | None) -> Iterator[Data]:
     """Starts and tasks of a kind, the best first; what cannot be built is passed over."""
     if kind == "fall":
         yield _falling(robot)
         return
     if kind == "torque":
-        if not robot.actuated or is_tree(robot):
-            raise InputError("torques are for robots with loops or wheels; fall suits others.")
-        for size in (1.0, 0.1, 0.01):
-            torque = dict.fromkeys(robot.actuated, size)
-            yield {"task": {"kind": "torque", "until": 1.0, "torque": torque}} | _inelastic()
+        yield from _driven(robot)
         return
     law = ComputedTorque(robot)
     gains = {f.name: float(np.asarray(f.default)) for f in fields(law) if f.name in law.gains}
     shared: Data = {
         "law": {"name": "computed-torque", **gains},
         "sampling": {"period": 0.002},
-        "expect": {"max_error": 1.0},
+        "expect": {"max_error": _bound(robot)},
     }
-    if kind in ("line", "circle"):
-        for q, task in _paths(kind, robot):
+    if kind in PATHS:
+        for q, task in _paths(kind, robot, frame):
             yield {"start": {"q": _by_name(robot, q)}, "task": task, **shared}
         return
     q = _inside(robot)
@@ -129,6 +136,23 @@ def _proposals(kind: str, robot: Dynamics) -> Iterator[Data]:
         "via": {"kind": "via", "points": [there, back], "times": [1.0, 2.0]},
     }
     yield start | {"task": tasks[kind]} | shared
+
+
+def _driven(robot: Any) -> Iterator[Data]:
+    """Constant torques: first those that hold the robot up, if there are some."""
+    tree = is_tree(robot)
+    if not robot.actuated or (tree and robot.model.compounds):
+        raise InputError("torques are for robots whose base is fixed, or with loops or wheels.")
+    q = _inside(robot) if tree else robot.neutral()
+    start: Data = {"start": {"q": _by_name(robot, q)}} if tree else {}
+    sizes = [np.full(len(robot.actuated), size) for size in (1.0, 0.1, 0.01)]
+    if len(robot.actuated) == robot.nv:
+        held = robot.inverse_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv))
+        sizes[:0] = [held] if np.abs(held).max() > 1e-6 else []
+    for size in sizes:
+        torque = {n: float(f"{x:.6g}") for n, x in zip(robot.actuated, size, strict=True)}
+        task = {"kind": "torque", "until": 1.0, "torque": torque}
+        yield {**start, "task": task} | _inelastic()
 
 
 def _falling(robot: Dynamics) -> Data:
@@ -155,12 +179,12 @@ def _inelastic() -> Data:
     }
 
 
-def _paths(kind: str, robot: Dynamics) -> Iterator[tuple[Array, Data]]:
-    """Lines and circles of the frame farthest from the base, from configurations in which it moves
-    well."""
+def _paths(kind: str, robot: Dynamics, frame: str | None) -> Iterator[tuple[Array, Data]]:
+    """Lines and circles of a frame, or of that farthest from the base, from configurations in which
+    it moves well."""
     if not isinstance(robot.model, Model):
         raise InputError("a spherical robot's platform turns about a point; choose moves.")
-    frame = _farthest(robot)
+    frame = frame or _farthest(robot)
     whole = is_tree(robot) and _turns(robot, frame)
     for q in _dexterous(robot, frame, whole):
         T = robot.forward_kinematics(q, frame)
@@ -230,9 +254,9 @@ def _dexterous(robot: Any, frame: str | None, whole: bool) -> Iterator[Array]:
     q[0] = q0
     q = np.array([_rounded(robot, x) for x in q])
     J = robot.jacobian(q, frame)[:, : 6 if whole else 3]
-    n = min(J.shape[1:]) if whole else min(3, robot.nv)
-    sizes = np.linalg.svd(J, compute_uv=False)[:, :n]
-    margin = sizes[:, -1] / sizes[:, 0] if whole else sizes[:, min(n, 2) - 1]
+    sizes = np.linalg.svd(J, compute_uv=False)
+    last = int(np.linalg.matrix_rank(J, 1e-6).max()) - 1  # beyond it, it can never move
+    margin = sizes[:, last] / sizes[:, 0] if whole else sizes[:, last]
     for k in np.argsort(-margin, kind="stable")[:5]:
         yield q[k]
 
@@ -281,6 +305,14 @@ def _step(unit: Any) -> float:
     return float(np.radians(_TURN)) if unit is TURNING else _SLIDE
 
 
+def _bound(robot: Dynamics) -> float | dict[str, float]:
+    """What errors are held to, in degrees or m: one number, or by joint where some turn and some
+    slide."""
+    bounds = [_TURN_ERROR if u is TURNING else _SLIDE_ERROR for u in _units(robot)]
+    one = len(set(bounds)) == 1
+    return bounds[0] if one else dict(zip(robot.independent, bounds, strict=True))
+
+
 def _rounded(robot: Any, q: Array) -> Array:
     """Whole degrees, and centimetres, where the joints' limits leave room."""
     rounded = q.copy()
@@ -312,6 +344,7 @@ _COMMENTS = {
     "robot.model": "a name that appell list shows, or the path of a .urdf file from here",
     "task.duration": "s, from rest to rest",
     "task.until": "s",
+    "task.torque": "N m, or N of joints that slide",
     "task.by": "m from where the frame is, in the base's axes",
     "task.centre": "m, in the base's axes",
     "start.q": "where it begins, at rest: degrees and m",
@@ -322,7 +355,6 @@ _COMMENTS = {
 }
 _MORE = {
     "robot": (
-        "# payload = {mass = 1.0, com = [0, 0, 0.05]}",
         "# locked = {}                # joints that are held, with their positions",
         "# friction = true            # that of the robot's own joints",
     ),
@@ -338,8 +370,9 @@ def _written(data: Data, robot: Dynamics) -> str:
     kind = data["task"]["kind"]
     title = f"{robot.name}: {kind}"
     lines = [
-        f"#:schema ./{SCHEMA}", f"title = {json.dumps(title)}",
+        f"#:schema ./{SCHEMA}", f"title = {_toml(title)}",
         _entry("angles", data["angles"], "angles"),
+        "# outputs = {animation = true} # show the moving robot in the report",
     ]  # fmt: skip
     for table in ("robot", "start", "task", "walls", "contacts", "law", "sampling", "integrator",
                   "expect"):  # fmt: skip
@@ -347,13 +380,12 @@ def _written(data: Data, robot: Dynamics) -> str:
             head = f"[[{table}]]" if isinstance(data[table], list) else f"[{table}]"
             lines += ["", head]
             lines += [_entry(k, x, f"{table}.{k}") for k, x in section.items()]
-        lines += [_gravity(robot)] if table == "robot" else ()
+        lines += [_gravity(robot), *_payload(robot)] if table == "robot" else ()
         lines += _MORE.get(table, ()) if table in data else ()
     others = ", ".join(name for name in _OTHERS if name not in data)
     lines += [
         "", f"# Other sections: {others}.",
         "# docs/scenarios.md describes them; editors complete them by the schema beside this file.",
-        "# outputs = {animation = true} shows the moving robot in the report.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -362,6 +394,18 @@ def _gravity(robot: Dynamics) -> str:
     """The robot's own gravity, to be changed."""
     field = [float(f"{x:.6g}") + 0.0 for x in robot.model.gravity]
     return f"# gravity = {_toml(field):<16} # m/s^2, in the base's axes"
+
+
+def _payload(robot: Any) -> list[str]:
+    """A load at the tip or, where there are several, on a link that takes one."""
+    for link in (None, _farthest(robot), *reversed(robot.link_names)):
+        named = {} if link is None else {"link": link}
+        try:
+            robot.with_payload(1.0, (0.0, 0.0, 0.05), **named)
+        except AppellError:
+            continue
+        return [f"# payload = {_toml({**named, 'mass': 1.0, 'com': [0.0, 0.0, 0.05]})}"]
+    return []
 
 
 def _sections(found: Any) -> list[Data]:
@@ -379,8 +423,9 @@ def _toml(value: Any) -> str:
         return "{" + ", ".join(f"{_key(k)} = {_toml(x)}" for k, x in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    # TOML has no surrogate pairs, and wants DEL escaped, which JSON does not.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)

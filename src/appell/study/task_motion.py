@@ -44,8 +44,8 @@ def motion_of(places: Positions, task: Any, q0: Array) -> tuple[Any, Array | Non
     if isinstance(task, ViaTask):
         return _via(places, task, own), q0
     if isinstance(task, FileTask):
-        begins = places.scenario.start.said
-        return _file(places, task), q0 if begins else None
+        trajectory, first = _file(places, task)
+        return trajectory, q0 if places.scenario.start.said else first
     assert isinstance(task, LineTask | CircleTask)
     if task.orientation == "fixed":
         return _posed(places, task, q0), None
@@ -66,7 +66,7 @@ def _moves(places: Positions, task: MovesTask, q: Array) -> Trajectory:
 
 def _move(places: Positions, move: JointMove, q0: Array, q1: Array) -> Trajectory:
     limits = {
-        name: places.limits(getattr(move, name)) for name in ("speed", "acceleration", "jerk")
+        name: places.limits(name, getattr(move, name)) for name in ("speed", "acceleration", "jerk")
     }
     given = {name: x for name, x in (limits | {"duration": move.duration}).items() if x is not None}
     make: Callable[..., Trajectory] = getattr(control, move.profile)
@@ -86,21 +86,38 @@ def _via(places: Positions, task: ViaTask, q: Array) -> Trajectory:
         return control.spline(points, [0.0, *task.times], ends=task.ends or "clamped")
     robot: Any = places.robot
     path = control.spline(points, np.arange(len(points)), ends=task.ends or "natural")
-    rates = places.limits(task.speed), places.limits(task.acceleration)
+    rates = [places.limits(name, getattr(task, name)) for name in ("speed", "acceleration")]
     return control.time_optimal(robot, path, task.torque, *rates)
 
 
-def _file(places: Positions, task: FileTask) -> Trajectory:
+def _file(places: Positions, task: FileTask) -> tuple[Trajectory, Array | None]:
+    """The motion of a file, and the first coordinates where it has those of all joints of a robot
+    with loops, as the motion.csv of a run does."""
     from appell.rig.log.motion_files import read_motion
 
     robot = places.robot
     kinds = dict(zip(robot.joint_names, robot.joint_kinds, strict=True))
     file = places.scenario.source.folder / FilePath(task.path).expanduser()
-    joints = robot.independent
-    trajectory, _ = read_motion(
-        file, robot.nv, task.speed, joints, (), kinds=[kinds[name] for name in joints]
-    )
-    return trajectory
+
+    def read(joints: tuple[str, ...]) -> Trajectory:
+        own = [kinds[name] for name in joints]
+        return read_motion(file, len(joints), task.speed, joints, (), kinds=own)[0]
+
+    try:
+        return read(robot.independent), None
+    except InputError:
+        if not isinstance(robot, ClosedRobot):
+            raise
+        whole: Trajectory | None
+        try:
+            whole = read(robot.joint_names)
+        except InputError:
+            whole = None
+        if whole is None:
+            raise
+    t = np.array(whole.breakpoints)
+    q = whole(t)[0]
+    return control.spline(q[:, list(robot.system.coordinates)], t), robot.assemble(q[0])
 
 
 # Paths of a frame

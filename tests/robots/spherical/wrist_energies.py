@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Numbers(NamedTuple):
-    """What the library's function takes; angles and signs one a limb."""
+    """What the library's function takes; angles and signs one per limb."""
 
     alpha1: Any
     alpha2: Any

@@ -35,7 +35,10 @@ class Heard(Progress):
 
 def test_a_sweep_on_a_cluster_survives_whatever_dies(tmp_path):
     """Workers, client and scheduler; python -m benchmarks.unkind has 20,000 points."""
-    survive(400, 4, tmp_path, say=lambda text: None)
+    told = survive(400, 4, tmp_path, say=lambda text: None)
+    assert told["points"] == 400
+    assert told["kills"] == {"worker": 2, "client": 1, "scheduler": 1}
+    assert 0 < told["failed"] < 400
 
 
 DEADLY = """

@@ -15,7 +15,7 @@ import pytest
 
 from appell.errors import InputError
 from appell.study import Study, open_sweep, read_study, sweep
-from appell.study.sweeps import dataset
+from appell.study.sweeps import block_files, dataset
 from appell.study.sweeps.bundle import bundle_of, versions
 from appell.study.sweeps.dataset import DiskError, parts, read_columns
 from benchmarks.unkind import same
@@ -208,7 +208,7 @@ def test_a_full_disk_is_told_and_what_was_written_is_kept(tmp_path, monkeypatch)
             self.__getattr__("write_table")(table, path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(dataset, "parquet", Full)
+        patched.setattr(block_files, "parquet", Full)
         with pytest.raises(DiskError, match="the disk is full"):
             sweep(study(), tmp_path / "x")
     assert sorted(parts(tmp_path / "x")) == [0, 1]

@@ -166,14 +166,15 @@ class Body(Lines, Emitter):
 
     def keep(self, place: int) -> None:
         self.lines.append(
-            f"  store {self.vector} {self.names[place]}, ptr {self.slot(place)}, align {self.align}"
+            f"  store {self.vector} {self.names[place]}, {self.slot(place)}, align {self.align}"
         )
 
     def kept(self, place: int) -> str:
-        return self.new(f"load {self.vector}, ptr {self.slot(place)}, align {self.align}")
+        return self.new(f"load {self.vector}, {self.slot(place)}, align {self.align}")
 
     def slot(self, place: int) -> str:
-        return self.at("%kept", self.plan.slots[place] * self.lanes)
+        """Where a value is kept: a pointer with its type."""
+        return f"ptr {self.at('%kept', self.plan.slots[place] * self.lanes)}"
 
     def input(self, operand: int, element: int) -> str:
         """One element of a row, over the lanes; its neighbours are loaded with it."""
@@ -238,7 +239,11 @@ class Body(Lines, Emitter):
     def at(self, pointer: str, elements: int) -> str:
         if elements == 0:
             return pointer
-        return self.new(f"getelementptr i8, ptr {pointer}, i64 {elements * self.real.size}")
+        kind, distance = self.pointer_type(pointer), elements * self.real.size
+        return self.new(f"getelementptr i8, {kind} {pointer}, i64 {distance}")
+
+    def pointer_type(self, pointer: str) -> str:
+        return "ptr"
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
         """Four vectors of four, rows for columns."""

@@ -14,6 +14,7 @@ from itertools import count
 from typing import ClassVar, NamedTuple
 
 from appell.compile.emit.llvm import METADATA, Body
+from appell.compile.emit.memory import PROCESSOR, Memory, copies
 from appell.compile.instructions import function, literal
 from appell.compile.lower import REALS, Real
 from appell.compile.plan import Plan, Window
@@ -70,6 +71,8 @@ class Block(Body):
     """Writes a tape as functions of the frame, a table's row and a loop's row."""
 
     pointers: ClassVar[tuple[str, ...]] = ("%frame", "%row", "%turn")
+    memory: ClassVar[Memory] = PROCESSOR
+    length: ClassVar[int | None] = None  # steps of a function at most, if not a processor's
 
     def __init__(
         self,
@@ -81,17 +84,24 @@ class Block(Body):
         name: str,
     ) -> None:
         self.early = _early(tape)
-        super().__init__(tape, real, lanes, Plan(tape, windows=2**31, stored=self.early))
+        super().__init__(tape, real, lanes, self.planned(tape))
         self.frame, self.constants, self.name = frame, constants, name
         self.read, self.written = list(tape.inputs), list(tape.outputs)
 
+    def planned(self, tape: Tape) -> Plan:
+        return Plan(tape, self.length, windows=2**31, stored=self.early)
+
+    def pointer_type(self, pointer: str) -> str:
+        return self.memory.frame if pointer == "%frame" else self.memory.arrays
+
     def text(self) -> str:
-        operands = "(" + ", ".join(f"ptr noalias {x}" for x in self.pointers) + ")"
+        kinds = {x: self.pointer_type(x) for x in self.pointers}
+        operands = "(" + ", ".join(f"{kind} noalias {x}" for x, kind in kinds.items()) + ")"
         count = len(self.plan.parts)
         if count == 1:
             return "\n".join(self.part(0, f"@{self.name}{operands}"))
         parts = ["\n".join(self.part(k, f"@{self.name}.{k}{operands}")) for k in range(count)]
-        passed = "(" + ", ".join(f"ptr {x}" for x in self.pointers) + ")"
+        passed = "(" + ", ".join(f"{kind} {x}" for x, kind in kinds.items()) + ")"
         calls = [f"  call void @{self.name}.{k}{passed}" for k in range(count)]
         head = f"define internal void @{self.name}{operands} nounwind {{"
         return "\n".join([*parts, head, *calls, "  ret void\n}"])
@@ -114,18 +124,22 @@ class Block(Body):
 
     def spread(self, pointer: str, element: int) -> str:
         T, V = self.real.name, self.vector
-        one = self.new(f"load {T}, ptr {self.at(pointer, element)}, align {self.real.size}")
+        at = f"{self.pointer_type(pointer)} {self.at(pointer, element)}"
+        one = self.new(f"load {T}, {at}, align {self.real.size}{self.memory.fixed}")
         first = self.new(f"insertelement {V} poison, {T} {one}, i32 0")
         return self.new(
             f"shufflevector {V} {first}, {V} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
     def read_slot(self, name: str, element: int) -> str:
-        return self.new(f"load {self.vector}, ptr {self.place(name, element)}, align {self.align}")
+        return self.new(f"load {self.vector}, {self.place(name, element)}, align {self.align}")
 
     def place(self, name: str, element: int) -> str:
-        """Where a number of the frame is."""
-        return self.at("%frame", (self.frame.slots[name] + element) * self.lanes)
+        """Where a number of the frame is: a pointer with its type."""
+        return self.in_frame(self.frame.slots[name] + element)
+
+    def in_frame(self, slot: int) -> str:
+        return f"{self.memory.frame} {self.at('%frame', slot * self.lanes)}"
 
     def step(self, place: int) -> None:
         super().step(place)
@@ -145,10 +159,10 @@ class Block(Body):
 
     def write(self, name: str, element: int, x: str) -> None:
         at = self.place(name, element)
-        self.lines.append(f"  store {self.vector} {x}, ptr {at}, align {self.align}")
+        self.lines.append(f"  store {self.vector} {x}, {at}, align {self.align}")
 
     def slot(self, place: int) -> str:
-        return self.at("%frame", (self.frame.room + self.plan.slots[place]) * self.lanes)
+        return self.in_frame(self.frame.room + self.plan.slots[place])
 
 
 def _early(tape: Tape) -> dict[int, list[tuple[str, int]]]:
@@ -178,6 +192,8 @@ def _early(tape: Tape) -> dict[int, list[tuple[str, int]]]:
 
 class Main:
     """Writes ``loop``: groups of runs, steps, and what is done in each."""
+
+    memory: ClassVar[Memory] = PROCESSOR
 
     def __init__(
         self,
@@ -273,8 +289,8 @@ class Main:
             number = self.new(f"add i64 {first}, {lane}")
             past = self.new(f"icmp sgt i64 {number}, {last}")
             run = self.new(f"select i1 {past}, i64 {last}, i64 {number}")
-            at = self.new(f"getelementptr i64, ptr %index, i64 {lane}")
-            self.lines.append(f"  store i64 {run}, ptr {at}")
+            at = self.new(f"getelementptr i64, {self.memory.frame} %index, i64 {lane}")
+            self.lines.append(f"  store i64 {run}, {self.memory.frame} {at}")
 
     def new(self, expression: str) -> str:
         name = f"%y{next(self.fresh)}"
@@ -282,26 +298,28 @@ class Main:
         return name
 
     def argument(self, number: int) -> str:
-        at = self.new(f"getelementptr i64, ptr %args, i64 {number}")
-        return self.new(f"load i64, ptr {at}")
+        at = self.new(f"getelementptr i64, {self.memory.arrays} %args, i64 {number}")
+        return self.new(f"load i64, {self.memory.arrays} {at}{self.memory.fixed}")
 
     def pointer(self, x: str) -> str:
-        return self.new(f"inttoptr i64 {x} to ptr")
+        return self.new(f"inttoptr i64 {x} to {self.memory.arrays}")
 
     def moved(self, pointer: str, by: str, stride: str) -> str:
-        distance = self.new(f"mul i64 {by}, {stride}")
-        return self.new(f"getelementptr i8, ptr {pointer}, i64 {distance}")
+        return self.further(pointer, self.new(f"mul i64 {by}, {stride}"))
+
+    def further(self, pointer: str, distance: str | int) -> str:
+        return self.new(f"getelementptr i8, {self.memory.arrays} {pointer}, i64 {distance}")
 
     def slot(self, name: str) -> str:
         offset = self.frame.slots[name] * self.lanes * self.real.size
-        return self.new(f"getelementptr i8, ptr %frame, i64 {offset}")
+        return self.new(f"getelementptr i8, {self.memory.frame} %frame, i64 {offset}")
 
     def copy(self, way: str, name: str, pointer: str, stride: str) -> None:
-        width = self.widths[name]
+        width, (frame, arrays, *_) = self.widths[name], self.memory
         if width:
             self.lines.append(
-                f"  call void @{way}(ptr {self.slot(name)}, ptr {pointer}, i64 {stride}, "
-                f"i64 {width}, ptr %index)"
+                f"  call void @{way}({frame} {self.slot(name)}, {arrays} {pointer}, i64 {stride}, "
+                f"i64 {width}, {frame} %index)"
             )
 
     def parts(self, parts: Sequence[Part], row: str, turn: str = "%frame") -> None:
@@ -323,7 +341,8 @@ class Main:
         T, name = self.real.name, f"@rows{next(self.fresh)}"
         flat = [literal(self.real, x) for r in loop.rows for x in r] or [literal(self.real, 0.0)]
         listed = ", ".join(f"{T} {x}" for x in flat)
-        self.globals.append(f"{name} = internal constant [{len(flat)} x {T}] [{listed}], align 64")
+        kind = f"internal {self.memory.section}constant"
+        self.globals.append(f"{name} = {kind} [{len(flat)} x {T}] [{listed}], align 64")
         return name, str(len(loop.rows[0]) * self.real.size)
 
     @contextmanager
@@ -344,40 +363,3 @@ class Main:
         add(f"  {here}.more = icmp slt i64 {here}.next, {times}")
         add(f"  br i1 {here}.more, label %turn{number}, label %done{number}")
         add(f"done{number}:")
-
-
-def copies(real: Real, lanes: int) -> str:
-    """``gather`` and ``scatter``: numbers of each lane's run, from memory and back."""
-    T = real.name
-    texts = []
-    for name, source, target in (("gather", "%far", "%near"), ("scatter", "%near", "%far")):
-        texts.append(f"""
-define internal void @{name}(ptr %slots, ptr %base, i64 %stride, i64 %width, ptr %index) noinline {{
-entry:
-  br label %lane
-lane:
-  %l = phi i64 [0, %entry], [%l.next, %lane.end]
-  %index.l = getelementptr i64, ptr %index, i64 %l
-  %run = load i64, ptr %index.l
-  %distance = mul i64 %run, %stride
-  %row = getelementptr i8, ptr %base, i64 %distance
-  %first = getelementptr {T}, ptr %slots, i64 %l
-  br label %item
-item:
-  %j = phi i64 [0, %lane], [%j.next, %item]
-  %far = getelementptr {T}, ptr %row, i64 %j
-  %skip = mul i64 %j, {lanes}
-  %near = getelementptr {T}, ptr %first, i64 %skip
-  %x = load {T}, ptr {source}, align {real.size}
-  store {T} %x, ptr {target}, align {real.size}
-  %j.next = add i64 %j, 1
-  %j.more = icmp slt i64 %j.next, %width
-  br i1 %j.more, label %item, label %lane.end
-lane.end:
-  %l.next = add i64 %l, 1
-  %l.more = icmp slt i64 %l.next, {lanes}
-  br i1 %l.more, label %lane, label %exit
-exit:
-  ret void
-}}""")
-    return "\n".join(texts)

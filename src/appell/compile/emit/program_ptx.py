@@ -22,7 +22,7 @@ from appell.compile.plan import Plan, Window
 from appell.compile.program import TURN, Loop, Part, Program, tapes
 from appell.compile.tape import Tape
 
-_GLOBAL = "ptr addrspace(1)"
+GLOBAL = "ptr addrspace(1)"
 _WHOLE = 2**31  # steps: tapes are not cut
 # Registers that all values of a run would take, beyond which some wait in memory: a thread has 255,
 # and not all values are needed at the same time.
@@ -35,7 +35,7 @@ def emit_program_ptx(program: Program, dtype: str) -> str:
     to run, of every series and kept variable those from step to step besides, and of every output
     as of an input."""
     run = _Run(program, REALS[dtype])
-    return assembled(run.text(), THREADS, run.crowded)
+    return assembled(run.text(), THREADS, int(run.crowded))
 
 
 class _Run:
@@ -62,12 +62,12 @@ class _Run:
 
     def text(self) -> str:
         p, add = self.program, self.lines.append
-        parameters = ["i32 %n", "i32 %steps", "i32 %every", f"{_GLOBAL} %table"]
+        parameters = ["i32 %n", "i32 %steps", "i32 %every", f"{GLOBAL} %table"]
         longer = {*p.series, *p.kept}
         for kind in ("inputs", "series", "kept", "outputs"):
             for name in getattr(p, kind):
                 at = f"%{self.label(kind, name)}"
-                parameters += [f"{_GLOBAL} {at}", f"i64 {at}.run"]
+                parameters += [f"{GLOBAL} {at}", f"i64 {at}.run"]
                 parameters += [f"i64 {at}.step"] * (kind in ("series", "kept") and name in longer)
         for line in _PLACE.splitlines():
             add(f"  {line}" if not line.endswith(":") else line)
@@ -87,7 +87,7 @@ class _Run:
         head = f"define ptx_kernel void @{ENTRY}({', '.join(parameters)}) nounwind {{\nentry:"
         return "\n".join(
             [
-                _DECLARED,
+                DECLARED,
                 *self.globals,
                 *(function(op, self.real, 1) for op in sorted(self.called)),
                 head,
@@ -108,21 +108,21 @@ class _Run:
 
     def moved(self, pointer: str, by: str, step: str | int) -> str:
         distance = self.new(f"mul i64 {by}, {step}")
-        return self.new(f"getelementptr i8, {_GLOBAL} {pointer}, i64 {distance}")
+        return self.new(f"getelementptr i8, {GLOBAL} {pointer}, i64 {distance}")
 
     def fetch(self, pointer: str, width: int) -> list[str]:
         return [self.load(pointer, k) for k in range(width)]
 
     def load(self, pointer: str, element: int) -> str:
-        at = self.new(f"getelementptr i8, {_GLOBAL} {pointer}, i64 {element * self.real.size}")
+        at = self.new(f"getelementptr i8, {GLOBAL} {pointer}, i64 {element * self.real.size}")
         return self.new(
-            f"load {self.vector}, {_GLOBAL} {at}, align {self.real.size}, !invariant.load !1"
+            f"load {self.vector}, {GLOBAL} {at}, align {self.real.size}, !invariant.load !1"
         )
 
     def put(self, pointer: str, values: Sequence[str]) -> None:
         for k, x in enumerate(values):
-            at = self.new(f"getelementptr i8, {_GLOBAL} {pointer}, i64 {k * self.real.size}")
-            self.lines.append(f"  store {self.vector} {x}, {_GLOBAL} {at}, align {self.real.size}")
+            at = self.new(f"getelementptr i8, {GLOBAL} {pointer}, i64 {k * self.real.size}")
+            self.lines.append(f"  store {self.vector} {x}, {GLOBAL} {at}, align {self.real.size}")
 
     def keep(self, number: str) -> None:
         """Write down the kept variables, as the state of this number."""
@@ -271,7 +271,7 @@ class _Inline(Body):
             self.run_of.now[name] = [values[k] for k in range(len(values))]
 
 
-_DECLARED = """\
+DECLARED = """\
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"""
 _PLACE = f"""\

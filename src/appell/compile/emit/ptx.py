@@ -70,10 +70,10 @@ def emit_ptx(tape: Tape, dtype: str, length: int | None = None) -> str:
     return assembled(module_text(thread), THREADS)
 
 
-def assembled(text: str, threads: int, crowded: bool = False) -> str:
-    """The PTX of a module of LLVM IR, whose kernels run in blocks of so many threads. A ``crowded``
-    one is told that one block at a time is enough: NVIDIA's assembler then uses all registers, of
-    which it was seen to use 32 otherwise."""
+def assembled(text: str, threads: int, blocks: int = 0) -> str:
+    """The PTX of a module of LLVM IR, whose kernels run in blocks of so many threads. If told how
+    many blocks at a time are enough, NVIDIA's assembler uses all registers that this leaves; it was
+    seen to use 32 otherwise."""
     import llvmlite.binding as llvm
 
     machine = _target_machine()
@@ -82,8 +82,8 @@ def assembled(text: str, threads: int, crowded: bool = False) -> str:
     ptx: str = machine.emit_assembly(module)
     head, entry, rest = ptx.partition(".entry")
     parameters, close, code = rest.partition(")\n")
-    blocks = ".minnctapersm 1\n" if crowded else ""
-    return f"{head}{entry}{parameters}{close}.maxntid {threads}, 1, 1\n{blocks}{code}"
+    bounds = f".maxntid {threads}, 1, 1\n" + f".minnctapersm {blocks}\n" * (blocks > 0)
+    return f"{head}{entry}{parameters}{close}{bounds}{code}"
 
 
 @cache

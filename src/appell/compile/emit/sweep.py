@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import ClassVar
 
 from appell.compile.differentiate import adjoint_of
 from appell.compile.emit.llvm import METADATA
-from appell.compile.emit.program import Block, Frame, Main, copies, framed
+from appell.compile.emit.memory import copies, vectors
+from appell.compile.emit.program import Block, Frame, Main, framed
 from appell.compile.instructions import function
 from appell.compile.lower import REALS, Real
 from appell.compile.program import Loop, Part
@@ -26,54 +28,63 @@ from appell.compile.sweep import TRAIL, Sweep, order, reads
 from appell.compile.tape import Tape
 
 HEAD = ("first", "end", "steps", "segment", "table", "memory")
-_SEGMENT = "ptr %frame, ptr %index, ptr %args, ptr %trail, i64 %from, i64 %to"
 
 
-def emit_sweep(sweep: Sweep, dtype: str, lanes: int) -> str:
-    """The module's text; it defines ``loop``."""
+def emit_sweep(
+    sweep: Sweep,
+    dtype: str,
+    lanes: int,
+    block: type[SweepBlock] | None = None,
+    main: type[SweepMain] | None = None,
+) -> str:
+    """The module's text; it defines ``loop``. Other classes write it for another target."""
+    block, main = block or SweepBlock, main or SweepMain
     real, plain = REALS[dtype], framed(sweep.program)
     slots, end = dict(plain.slots), plain.room
     for name in sweep.active:
         slots[adjoint_of(name)], end = end, end + sweep.program.widths[name]
     frame = Frame(slots, plain.columns, end)
     constants: dict[float, int] = {}
-    blocks: dict[tuple[bool, int], _Block] = {}
+    blocks: dict[tuple[bool, int], SweepBlock] = {}
     for key, (ahead, back, _) in sweep.pairs.items():
         for backwards, tape in ((False, ahead), (True, back)):
             if tape is not None:
                 name = f"{'back' if backwards else 'ahead'}{len(blocks)}"
-                blocks[backwards, key] = _Block(tape, real, lanes, frame, constants, name)
-    texts = [block.text() for block in blocks.values()]
-    called = sorted(set().union(*(block.called for block in blocks.values())))
-    room = end + max((block.plan.room for block in blocks.values()), default=0)
+                blocks[backwards, key] = block(tape, real, lanes, frame, constants, name)
+    texts = [one.text() for one in blocks.values()]
+    called = sorted(set().union(*(one.called for one in blocks.values())))
+    room = end + max((one.plan.room for one in blocks.values()), default=0)
     any_block = next(iter(blocks.values()))
-    names = {key: block.name for key, block in blocks.items()}
+    names = {key: one.name for key, one in blocks.items()}
     return "\n".join(
         [
             any_block.pool(),
             *texts,
             *(function(op, real, lanes) for op in called),
-            copies(real, lanes),
-            _vectors(real, lanes),
-            _Main(sweep, real, lanes, frame, room, plain.room, names).text(),
+            copies(real, lanes, main.memory),
+            vectors(real, lanes, main.memory),
+            main(sweep, real, lanes, frame, room, plain.room, names).text(),
             METADATA,
         ]
     )
 
 
-class _Block(Block):
+class SweepBlock(Block):
     """Writes a tape that also writes or reads the trail."""
 
     pointers = ("%frame", "%row", "%turn", "%trail")
 
     def place(self, name: str, element: int) -> str:
         if name == TRAIL:
-            return self.at("%trail", element * self.lanes)
+            at = self.at("%trail", element * (self.memory.beside or self.lanes))
+            return f"{self.memory.arrays} {at}"
         return super().place(name, element)
 
 
-class _Main(Main):
+class SweepMain(Main):
     """Writes ``loop``, ``ahead`` and ``back``."""
+
+    names_of_head: ClassVar[tuple[str, ...]] = HEAD
 
     def __init__(
         self,
@@ -88,12 +99,12 @@ class _Main(Main):
         super().__init__(sweep.program, real, lanes, frame, room, {})
         self.sweep, self.values, self.blocks = sweep, values, names
         self.widths |= {adjoint_of(x): sweep.program.widths[x] for x in sweep.active}
-        self.slot_size = lanes * real.size
+        self.slot_size = (self.memory.beside or lanes) * real.size  # of a trail
         self.stepwise = [x for x in sweep.by if x not in sweep.program.inputs]
         self.row_size = str(sum(sweep.program.tables.values()) * real.size)
         self.backwards = False
         self.numbers: dict[tuple[str, str], tuple[int, int]] = {}
-        start = len(HEAD)
+        start = len(self.names_of_head)
         for what, name, count in order(sweep.program, sweep.by, sweep.of):
             self.numbers[what, name] = start, count
             start += count
@@ -107,7 +118,8 @@ class _Main(Main):
     def segment(self, name: str, backwards: bool) -> None:
         """The function that runs the steps from one number to another."""
         self.backwards, p = backwards, self.program
-        self.lines += [f"define internal void @{name}({_SEGMENT}) noinline {{", "entry:"]
+        taken = self.segment_arguments("%trail", "%from", "%to")
+        self.lines += [f"define internal void @{name}({taken}) noinline {{", "entry:"]
         steps = self.new("sub i64 %to, %from")
         table = self.pointer(self.head("table"))
         with self.counted(steps) as i:
@@ -125,18 +137,33 @@ class _Main(Main):
                 self.move("scatter", adjoint_of(x), ("gradient", x), k)
         self.lines.append("  ret void\n}")
 
+    def segment_arguments(self, trail: str, start: str, end: str) -> str:
+        """What ``ahead`` and ``back`` are given, with types."""
+        frame, arrays, *_ = self.memory
+        named = f"{frame} %frame, {frame} %index, {arrays} %args, {arrays} {trail}"
+        return f"{named}, i64 {start}, i64 {end}"
+
+    def entry(self) -> tuple[str, str, str]:
+        """Begin the function. Gives the first run, the number of runs to the next group, and the
+        memory for trails and checkpoints."""
+        self.lines += [
+            "define void @loop(ptr %args) {",
+            "entry:",
+            f"  %frame = alloca [{self.room} x <{self.lanes} x {self.real.name}>], align 64",
+            f"  %index = alloca [{self.lanes} x i64], align 64",
+        ]
+        return self.head("first"), str(self.lanes), self.pointer(self.head("memory"))
+
     def main(self) -> None:
         self.backwards, p, add = False, self.program, self.lines.append
         first, each, last = (width * self.slot_size for width in self.sweep.widths)
-        add("define void @loop(ptr %args) {")
-        add("entry:")
-        add(f"  %frame = alloca [{self.room} x <{self.lanes} x {self.real.name}>], align 64")
-        add(f"  %index = alloca [{self.lanes} x i64], align 64")
-        start, end, steps, length = (self.head(x) for x in ("first", "end", "steps", "segment"))
-        memory, table = self.pointer(self.head("memory")), self.pointer(self.head("table"))
+        frame, arrays, *_ = self.memory
+        start, together, memory = self.entry()
+        end, steps, length = (self.head(x) for x in ("end", "steps", "segment"))
+        table = self.pointer(self.head("table"))
         end_row = self.moved(table, steps, self.row_size)
-        ending = self.new(f"getelementptr i8, ptr {memory}, i64 {first}")
-        trail = self.new(f"getelementptr i8, ptr {ending}, i64 {last}")
+        ending = self.further(memory, first)
+        trail = self.further(ending, last)
         segments = self.groups(steps, length)
         checkpoints = self.moved(trail, length, str(each))
         last_run = self.new(f"sub i64 {end}, 1")
@@ -147,22 +174,20 @@ class _Main(Main):
             whole = self.new(f"add i64 {from_}, {length}")
             past = self.new(f"icmp sgt i64 {whole}, {steps}")
             to = self.new(f"select i1 {past}, i64 {steps}, i64 {whole}")
-            add(
-                f"  call void @{name}(ptr %frame, ptr %index, ptr %args, ptr {trail}, "
-                f"i64 {from_}, i64 {to})"
-            )
+            add(f"  call void @{name}({self.segment_arguments(trail, from_, to)})")
 
         def checkpoint(s: str) -> str:
             return self.moved(checkpoints, s, str(self.values * self.slot_size))
 
-        with self.counted(self.groups(runs, str(self.lanes))) as g:
-            passed = self.new(f"mul i64 {g}, {self.lanes}")
+        with self.counted(self.groups(runs, together)) as g:
+            passed = self.new(f"mul i64 {g}, {together}")
             self.index(self.new(f"add i64 {start}, {passed}"), last_run)
             for x in p.inputs:
                 self.move("gather", x, ("input", x))
             self.parts(p.first, table, trail=memory)
             with self.counted(segments) as s:
-                add(f"  call void @copied(ptr {checkpoint(s)}, ptr %frame, i64 {self.values})")
+                to = f"{arrays} {checkpoint(s)}, {frame} %frame"
+                add(f"  call void @saved({to}, i64 {self.values})")
                 run("ahead", s)
             self.parts(p.last, end_row, trail=ending)
             for y in p.outputs:
@@ -177,8 +202,8 @@ class _Main(Main):
                 back = self.downwards(s, segments)
                 again = self.new(f"icmp sgt i64 {s}, 0")
                 with self.counted(self.new(f"zext i1 {again} to i64")):
-                    at = checkpoint(back)
-                    add(f"  call void @copied(ptr %frame, ptr {at}, i64 {self.values})")
+                    source = f"{frame} %frame, {arrays} {checkpoint(back)}"
+                    add(f"  call void @restored({source}, i64 {self.values})")
                     run("ahead", back)
                 run("back", back)
             self.parts(p.first, table, trail=memory)
@@ -195,18 +220,18 @@ class _Main(Main):
                 self.move("scatter", adjoint_of(x), ("gradient", x), row)
 
     def parts(
-        self, parts: Sequence[Part], row: str, turn: str = "%frame", trail: str = "%frame"
+        self, parts: Sequence[Part], row: str, turn: str = "null", trail: str = "null"
     ) -> None:
         """Call functions, in loops where there are some; on the way back from the last one."""
         widths = [self.sweep.width(part) for part in parts]
         starts = list(accumulate(widths, initial=0))[:-1]
         pairs = list(zip(parts, starts, strict=True))
         for part, start in reversed(pairs) if self.backwards else pairs:
-            at = self.new(f"getelementptr i8, ptr {trail}, i64 {start * self.slot_size}")
+            at = self.further(trail, start * self.slot_size)
             if isinstance(part, Tape):
                 if name := self.blocks.get((self.backwards, id(part))):
-                    pointers = ", ".join(f"ptr {x}" for x in ("%frame", row, turn, at))
-                    self.lines.append(f"  call void @{name}({pointers})")
+                    given = ", ".join(f"{self.memory.arrays} {x}" for x in (row, turn, at))
+                    self.lines.append(f"  call void @{name}({self.memory.frame} %frame, {given})")
             else:
                 self.turns(part, row, at)
 
@@ -219,7 +244,7 @@ class _Main(Main):
             self.parts(loop.body, row, self.moved(rows, i, width), self.moved(trail, i, str(size)))
 
     def head(self, name: str) -> str:
-        return self.argument(HEAD.index(name))
+        return self.argument(self.names_of_head.index(name))
 
     def move(self, direction: str, name: str, key: tuple[str, str], k: str = "") -> None:
         """Copy a value of the frame from or to the memory that the argument has for it; for step k,
@@ -232,7 +257,8 @@ class _Main(Main):
         self.copy(direction, name, pointer, stride)
 
     def zero(self, name: str, width: int) -> None:
-        self.lines.append(f"  call void @zero(ptr {self.slot(name)}, i64 {width})")
+        to = f"{self.memory.frame} {self.slot(name)}"
+        self.lines.append(f"  call void @zero({to}, i64 {width})")
 
     def zero_all(self) -> None:
         if self.sweep.active:
@@ -247,32 +273,3 @@ class _Main(Main):
         """A number counted from the end."""
         left = self.new(f"sub i64 {count}, {i}")
         return self.new(f"sub i64 {left}, 1")
-
-
-def _vectors(real: Real, lanes: int) -> str:
-    """``copied`` and ``zero``: some vectors of memory."""
-    V, align = f"<{lanes} x {real.name}>", lanes * real.size
-    read = f"  %from.j = getelementptr {V}, ptr %from, i64 %j\n"
-    read += f"  %x = load {V}, ptr %from.j, align {align}"
-    texts = []
-    for head, value, line in (
-        ("@copied(ptr %to, ptr %from, i64 %count)", "%x", read),
-        ("@zero(ptr %to, i64 %count)", "zeroinitializer", ""),
-    ):
-        texts.append(f"""
-define internal void {head} noinline {{
-entry:
-  %some = icmp sgt i64 %count, 0
-  br i1 %some, label %item, label %exit
-item:
-  %j = phi i64 [0, %entry], [%j.next, %item]
-{line}
-  %to.j = getelementptr {V}, ptr %to, i64 %j
-  store {V} {value}, ptr %to.j, align {align}
-  %j.next = add i64 %j, 1
-  %more = icmp slt i64 %j.next, %count
-  br i1 %more, label %item, label %exit
-exit:
-  ret void
-}}""")
-    return "\n".join(texts)

@@ -211,6 +211,12 @@ class Device:
         self.driver.call("cuMemAlloc_v2", byref(pointer), c_size_t(max(size, 1)), what=whole)
         return pointer.value
 
+    def free_memory(self) -> int:
+        """Bytes that no process has."""
+        free, whole = c_size_t(), c_size_t()
+        self.driver.call("cuMemGetInfo_v2", byref(free), byref(whole))
+        return free.value
+
     def free(self, pointer: int) -> None:
         """Give memory back, once what uses it is done."""
         self.driver.call("cuMemFree_v2", c_uint64(pointer))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,8 @@ from appell.errors import InputError
 WHAT = "rollout"
 
 
-class GpuProgram:
-    """``program(runs, inputs, table, series, steps, every, stream=None, like=None)``: as that of a
-    processor.
-
-    Arrays of CuPy, PyTorch and JAX are read where they are, and results are then arrays of the same
-    library, that of ``like`` if there is one; NumPy's are copied there. Without an array on the GPU
-    the results are NumPy's.
-    """
+class ProgramCode:
+    """The code of a program, or of its way back, and how it is given arrays."""
 
     def __init__(self, program: Program, dtype: str, ptx: bytes, cached: bool) -> None:
         self.program, self.dtype, self.cached = program, np.dtype(dtype), cached
@@ -49,51 +43,6 @@ class GpuProgram:
     def ptx(self) -> bytes:
         """The code, as the driver assembles it."""
         return self._code.ptx
-
-    def __call__(
-        self,
-        runs: int,
-        inputs: Mapping[str, Any],
-        table: Any,
-        series: Mapping[str, Any],
-        steps: int,
-        every: int = 1,
-        stream: Any = None,
-        like: Any = None,
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        p = self.program
-        given = [x for x in (like, *inputs.values(), *series.values()) if on_gpu(x)]
-        example = given[0] if given else None
-        number = 0 if example is None else device_number(example)
-        where = 0 if example is None and stream is None else stream_of(stream, example, number)
-        device = driver().device(number)
-        kept_shapes = {x: (runs, 1 + steps // every, p.widths[x]) for x in p.kept}
-        out_shapes = {x: (runs, p.widths[x]) for x in p.outputs}
-        alive: list[Any] = []
-        with device.current():
-            arguments: list[Any] = [ctypes.c_int32(x) for x in (runs, steps, every)]
-            arguments.append(self._sent(table, device, where, alive)[0])
-            for name in p.inputs:
-                arguments += self._sent(inputs[name], device, where, alive, 1, name)
-            for name in p.series:
-                arguments += self._sent(series[name], device, where, alive, 2, name)
-            kept = {x: self._made(s, example, device, where) for x, s in kept_shapes.items()}
-            outputs = {x: self._made(s, example, device, where) for x, s in out_shapes.items()}
-            for group, axes in ((kept, 2), (outputs, 1)):
-                for name, y in group.items():
-                    arguments += self._strides(view(name, y, where), axes, name)
-            function = self._code.function(device)
-            grid = (-(-runs // THREADS), 1)
-            device.launch(function, grid, THREADS, where, arguments, WHAT)
-            if example is None:
-                both = [
-                    {x: self._back(y, device, where) for x, y in g.items()} for g in (kept, outputs)
-                ]
-                device.synchronise(where, WHAT)
-                return both[0], both[1]
-            if alive or library_of(example) == "jax":
-                device.synchronise(where, WHAT)  # nobody else keeps what the kernel reads
-            return kept, outputs
 
     def _sent(
         self,
@@ -140,10 +89,68 @@ class GpuProgram:
             return DeviceArray(shape, self.dtype.name, device, stream, WHAT)
         return made_like(example, shape, self.dtype.name, device, stream, WHAT)
 
-    def _back(self, x: DeviceArray, device: Device, stream: int) -> Any:
-        found = np.empty(x.shape, self.dtype)
-        device.download(found.ctypes.data, x.pointer, found.nbytes, stream)
+    def _to_host(self, group: Mapping[str, Any], device: Device, stream: int) -> dict[str, Any]:
+        """NumPy copies of results, once they are computed."""
+        found = {name: np.empty(x.shape, self.dtype) for name, x in group.items()}
+        for name, x in found.items():
+            device.download(x.ctypes.data, group[name].pointer, x.nbytes, stream)
+        device.synchronise(stream, WHAT)
         return found
+
+
+class GpuProgram(ProgramCode):
+    """``program(runs, inputs, table, series, steps, every, stream=None, like=None)``: as that of a
+    processor.
+
+    Arrays of CuPy, PyTorch and JAX are read where they are, and results are then arrays of the same
+    library, that of ``like`` if there is one; NumPy's are copied there. Without an array on the GPU
+    the results are NumPy's.
+    """
+
+    def __call__(
+        self,
+        runs: int,
+        inputs: Mapping[str, Any],
+        table: Any,
+        series: Mapping[str, Any],
+        steps: int,
+        every: int = 1,
+        stream: Any = None,
+        like: Any = None,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        p = self.program
+        example, device, where = placed((like, *inputs.values(), *series.values()), stream)
+        kept_shapes = {x: (runs, 1 + steps // every, p.widths[x]) for x in p.kept}
+        out_shapes = {x: (runs, p.widths[x]) for x in p.outputs}
+        alive: list[Any] = []
+        with device.current():
+            arguments: list[Any] = [ctypes.c_int32(x) for x in (runs, steps, every)]
+            arguments.append(self._sent(table, device, where, alive)[0])
+            for name in p.inputs:
+                arguments += self._sent(inputs[name], device, where, alive, 1, name)
+            for name in p.series:
+                arguments += self._sent(series[name], device, where, alive, 2, name)
+            kept = {x: self._made(s, example, device, where) for x, s in kept_shapes.items()}
+            outputs = {x: self._made(s, example, device, where) for x, s in out_shapes.items()}
+            for group, axes in ((kept, 2), (outputs, 1)):
+                for name, y in group.items():
+                    arguments += self._strides(view(name, y, where), axes, name)
+            function = self._code.function(device)
+            grid = (-(-runs // THREADS), 1)
+            device.launch(function, grid, THREADS, where, arguments, WHAT)
+            if example is None:
+                return self._to_host(kept, device, where), self._to_host(outputs, device, where)
+            if alive or library_of(example) == "jax":
+                device.synchronise(where, WHAT)  # nobody else keeps what the kernel reads
+            return kept, outputs
+
+
+def placed(arrays: Iterable[Any], stream: Any) -> tuple[Any, Device, int]:
+    """The first array that is on a GPU, or None, the GPU to compute on, and the stream there."""
+    example = next((x for x in arrays if on_gpu(x)), None)
+    number = 0 if example is None else device_number(example)
+    where = 0 if example is None and stream is None else stream_of(stream, example, number)
+    return example, driver().device(number), where
 
 
 def compiled_for_gpu(program: Program, dtype: str, what: str) -> GpuProgram:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from appell.compile.make import kernel_of
 from appell.control.laws.feedback import Desired, evaluated
 from appell.equations.quantities import QUANTITIES
+from appell.errors import InputError
 from appell.given import one_of
 from appell.model.model import Model
 from appell.model.regroup import regrouped
@@ -95,6 +96,7 @@ def of_state(law: Law, gains: bool) -> Callable[..., Any]:
     if law.formulation is not None:
         extra = {**extra, "formulation": law.formulation}
     names, equation, stateful = list(law._values), type(law).equation, bool(law.nstate)
+    law_name, joints, nstate = type(law).__name__, law.robot.nv, law.nstate
     numbers = None if gains else [x.tolist() for x in law._values.values()]
 
     def forces(q: Any, v: Any, qd: Any, vd: Any, ad: Any, *rest: Any) -> Any:
@@ -103,6 +105,7 @@ def of_state(law: Law, gains: bool) -> Callable[..., Any]:
         taken = dict(zip(names, values, strict=True))
         of = regrouped(model) if regroup else model
         result = equation(of, q, v, Desired(qd, vd, ad), *own, **taken, **extra)
+        _refuse_result(law_name, result, joints, nstate)
         if not reduced:
             return result
         Q, *later = result if stateful else (result,)
@@ -110,6 +113,23 @@ def of_state(law: Law, gains: bool) -> Callable[..., Any]:
         return (tau, *later) if stateful else tau
 
     return forces
+
+
+def _refuse_result(law: str, result: Any, joints: int, nstate: int) -> None:
+    """Raise what is wrong with what an equation returns, if anything is."""
+    wanted = f"expected a list of {joints} torques, one per joint"
+    parts = result if nstate else (result,)
+    if nstate:
+        wanted += f", and one of {nstate} numbers, the state a period later"
+    sizes = [len(x) if hasattr(x, "__len__") else None for x in parts] if _many(parts) else []
+    if sizes == [joints, *[nstate] * bool(nstate)]:
+        return
+    told = " and ".join("no list" if x is None else f"{x} number{'s' * (x != 1)}" for x in sizes)
+    raise InputError(f"{law}: its equation returns {told or 'no pair of lists'}; {wanted}.")
+
+
+def _many(x: Any) -> bool:
+    return isinstance(x, tuple | list)
 
 
 def shapes(law: Law, gains: bool) -> tuple[Shapes, Shapes]:

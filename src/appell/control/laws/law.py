@@ -42,7 +42,7 @@ class Law:
     actuators (of least norm, where there are more of them). A law without a state of its own passes
     on what it is given. Arguments may be batches; their leading axes broadcast as in NumPy.
 
-    A law of one's own subclasses this one and has a static method ``equation``: see the page on
+    A law of your own subclasses this one and has a static method ``equation``: see the page on
     control.
 
     Args:
@@ -75,6 +75,7 @@ class Law:
         _refuse(name, self.robot)
         object.__setattr__(self, "formulation", self._formulation())
         usual = {f.name: f.default for f in fields(self)}
+        refuse_gains(type(self))
         for what, kind in self.gains.items():
             given = getattr(self, what)
             if given is None:
@@ -276,11 +277,29 @@ class Law:
         return {}
 
 
+def refuse_gains(law: type[Law]) -> None:
+    """Raise which gain of a user's class is no field of it, if one is not."""
+    known = [f.name for f in fields(law)]
+    for name in law.gains:
+        if name not in known:
+            raise InputError(
+                f"{law.__name__}: its gain '{name}' is not a field of the class; expected "
+                "@dataclass(frozen=True, eq=False, repr=False) above the class, and in it the gain "
+                f"with a type, '{name}: Any = 1.0'."
+            )
+
+
 def _refuse(name: str, robot: Any) -> None:
     """Raise why a law cannot move a robot, if anything keeps it from that."""
     if not isinstance(robot, Dynamics):
         raise InputError(f"{name}({robot!r}): expected a robot; appell.load gives one.")
-    if getattr(robot.model, "free", False):
+    free, driven = getattr(robot.model, "free", False), len(robot.actuated) == robot.nv
+    if free and driven and getattr(robot, "constraints", ()):
+        raise InputError(
+            f"{name}: '{robot.name}' has a body whose place is a quaternion and a point, which no "
+            "law takes; its motors' forces can be given instead, as in the task torque."
+        )
+    if free:
         raise InputError(
             f"{name}: '{robot.name}' has a free base, which no motor holds; laws are for robots on "
             "a fixed one."

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.compile.program import Loop, Part, Program
-from appell.compile.trace import choose
+from appell.compile.trace import Traced, choose
 from appell.control.laws.compiled import ACTUATORS, of_state
 from appell.control.laws.feedback import positions
 from appell.control.laws.law import Law
 from appell.control.rollouts import disturbed
-from appell.control.rollouts.integrators import advance
+from appell.control.rollouts.integrators import CHANGE, advance
 from appell.control.rollouts.plant_parameters import PlantParameters
 from appell.control.rollouts.plant_steps import rates_of, restored
+from appell.control.rollouts.singularity_guard import SingularityGuard
 from appell.control.rollouts.values import Later, Values
-from appell.control.rollouts.watched import NOT_AT_END, REDUCTIONS
+from appell.control.rollouts.watched import FAILURES, NOT_AT_END, REDUCTIONS, UNASKED
 from appell.errors import InputError
+from appell.given import is_number
 from appell.model.limits import limits
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Dynamics
@@ -27,6 +29,10 @@ from appell.robots.recipe import equation_of, recipe_for
 
 _COUNTERS = ("ids", "at", "key")  # of random numbers
 _FORCES = ("tau", "external", "viscous", "coulomb")
+
+
+def _is_scalar(x: Any) -> bool:
+    return isinstance(x, Traced) or is_number(x)
 
 
 class Strikes(NamedTuple):
@@ -39,8 +45,8 @@ class Strikes(NamedTuple):
 class LoopProgram:
     """Collects the parts of a program; each method adds one, and what it reads must be there."""
 
-    def __init__(self, robot: Dynamics, values: Values, dt: float) -> None:
-        self.robot, self.values, self.dt = robot, values, dt
+    def __init__(self, robot: Dynamics, values: Values, dt: float, dtype: str) -> None:
+        self.robot, self.values, self.dt, self.dtype = robot, values, dt, dtype
         self.parameters = PlantParameters(
             robot, values, {}, None
         )  # its own, until others are given
@@ -51,6 +57,7 @@ class LoopProgram:
         self.after: list[Later] = []  # of each step, when the robot has moved
         self.outputs: list[str] = ["q", "v"]
         self.measured = ("q", "v")
+        self.guard: SingularityGuard | None = None
         values.variable(q=(self.nq,), v=(self.nv,), tau=(self.nd,), error=(self.nv,))
         values.constant("dt", dt)
         self.begin(("q", "q0"), ("v", "v0"))
@@ -173,12 +180,23 @@ class LoopProgram:
         values, robot = self.values, self.robot
         sizes = {"": (), "n": (self.nv,), "d": (self.nd,)}
         looks = {*more, *(x for name in names for x in REDUCTIONS[name].looks_at)}
+        if not self.nd and "tau" in looks:
+            torques = [x for x in names if "tau" in REDUCTIONS[x].looks_at]
+            raise InputError(
+                f"rollout: reduce={torques!r}: '{robot.name}' has no actuators; leave it out."
+            )
         if "error" in looks:
             if not follows:
                 raise InputError(
                     f"rollout: reduce={list(names)!r}: an error needs a trajectory; give one."
                 )
             system = robot.system if ACTUATORS in robot.system.quantities else robot.model
+            if len(positions(system, range(self.nq))) != self.nv:
+                raise InputError(
+                    f"rollout: reduce={list(names)!r}: an error is one per joint, and "
+                    f"'{robot.name}' has coordinates that are no joints' (a free base or a ball); "
+                    "leave it out, or give a cost."
+                )
 
             def error(q: Any, qd: Any) -> Any:
                 own, wanted = positions(system, q), positions(system, qd)
@@ -193,14 +211,11 @@ class LoopProgram:
             self.after.append(moving)
         if "margin" in looks:
             values.variable(margin=())
-            system = robot.system
-            margins = equation_of(system, recipe_for(system, "checks", None))
-
-            def margin(q: Any) -> Any:
-                *_, loops, independent, _ = margins(q)
-                return choose(loops, independent, loops, independent)
-
-            self._both(values.tape(margin, ["q"], ["margin"]))
+            self.guard = SingularityGuard(robot, values)
+            self.first += self.guard.first
+        if "unsolved" in looks:
+            values.variable(unsolved=())
+            self.start("unsolved", 0.0)
         for name in names:
             reduction = REDUCTIONS[name]
             values.variable(**{name: sizes[reduction.axis]})
@@ -258,7 +273,7 @@ class LoopProgram:
         the way; else 0. After the reductions, of which it reads some."""
         values = self.values
         values.variable(success=())
-        marks = [x for x in ("first_violation", "failed_at", "singular_at") if x in values.shapes]
+        marks = [x for x in ("first_violation", *FAILURES) if x in values.shapes]
 
         def succeeded(error: Any, tolerance: Any, *never: Any) -> Any:
             good: Any = 1.0
@@ -270,6 +285,24 @@ class LoopProgram:
 
         self.last.append(values.tape(succeeded, ["error", "tolerance", *marks], ["success"]))
         self.outputs.append("success")
+
+    def spoil(self) -> None:
+        """Results of runs that failed say so themselves: a settling time is infinite, success 0,
+        and all other numbers but times of events are none. After all that is watched."""
+        values = self.values
+        marks = [x for x in FAILURES if x in values.shapes]
+        plain = {"q", "v", "success", *UNASKED}
+        for name in (x for x in self.outputs if x not in plain):
+            number = inf if name == "settling_time" else nan
+
+            def spoiled(value: Any, *never: Any, number: float = number) -> Any:
+                # Added, so that derivatives of what failed are not zero.
+                more: Any = 0.0
+                for time in never:
+                    more = choose(time, inf, number, more)
+                return [x + more for x in value] if isinstance(value, Sequence) else value + more
+
+            self.last.append(values.tape(spoiled, [name, *marks], [name]))
 
     def end_with_error(self) -> None:
         self.values.variable(final_error=(self.nv,))
@@ -320,7 +353,20 @@ class LoopProgram:
         values.variable(cost=())
         self.start("cost", 0.0)
         reads = ["cost", "t", "q", "v", "tau", *(["qd", "vd"] * follows)]
-        self._of_user(lambda c, *x: c + dt * cost(*x), reads, ["cost"])
+        if not callable(cost):
+            raise InputError(
+                f"rollout: cost = {cost!r}; expected a function of {', '.join(reads[1:])}."
+            )
+
+        def paid(c: Any, *x: Any) -> Any:
+            rate = cost(*x)
+            if not _is_scalar(rate):
+                raise InputError(
+                    f"rollout: cost gave {rate!r}; expected one number: add up what are several."
+                )
+            return c + dt * rate
+
+        self._of_user(paid, reads, ["cost"])
         self.outputs.append("cost")
 
     # The step
@@ -328,7 +374,23 @@ class LoopProgram:
     def push(self, external: Callable[..., Any]) -> None:
         """Forces from outside, a function of t, q and v, held for a step."""
         self.values.variable(external=(self.nv,))
-        self._of_user(external, ["t", "q", "v"], ["external"])
+        count = self.nv
+
+        def pushed(*x: Any) -> Any:
+            forces = external(*x)
+            if not isinstance(forces, Iterable):
+                raise InputError(
+                    f"rollout: external gave {forces!r}; expected {count} numbers, one per speed."
+                )
+            forces = list(forces)
+            if len(forces) != count or not all(map(_is_scalar, forces)):
+                raise InputError(
+                    f"rollout: external gave {len(forces)} entries; expected {count} numbers, one "
+                    "per speed."
+                )
+            return forces
+
+        self._of_user(pushed, ["t", "q", "v"], ["external"])
 
     def _of_user(self, equation: Any, reads: Sequence[str], writes: Sequence[str]) -> None:
         """A function that a user wrote is traced each time: what it reads may have changed."""
@@ -372,16 +434,23 @@ class LoopProgram:
             return rates(q, v, *(known[x] for x in names))
 
         others = {x: values.shapes[x] for x in asked}
-        parts: list[Part] = [*advance(method, with_constants, (self.nq, self.nv), others, h)]
+        change = CHANGE[self.dtype]
+        parts: list[Part] = [
+            *advance(method, with_constants, (self.nq, self.nv), others, h, change)
+        ]
         restore = restored(self.robot)
         held = [] if restore is None else [values.traced(restore, ["q"], ["q"])]
         parts += held
         if strikes is not None:
             reads = ["q", "v", *self.parameters.reads]
             parts += [values.traced(strikes.of(h), reads, ["q", "v"]), *held]
+        begin: tuple[Part, ...] = ()
+        if self.guard is not None:
+            begin = self.guard.begin()
+            parts += self.guard.look()
         if substeps > 1:
             parts = [Loop(((0.0,),) * substeps, tuple(parts))]
-        return tuple(parts)
+        return (*begin, *parts)
 
     def key(self, kept: Sequence[str]) -> Any:
         """What the program depends on, besides the robot and the law."""

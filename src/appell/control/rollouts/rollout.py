@@ -16,16 +16,13 @@ from appell.compile.sweep import tangent_program
 from appell.control.laws.law import Law
 from appell.control.rollouts.backwards import Along, Backwards
 from appell.control.rollouts.gpu_arguments import array_on_gpu, compared
-from appell.control.rollouts.integrators import METHODS
 from appell.control.rollouts.loop_program import LoopProgram
 from appell.control.rollouts.payload import Payload
 from appell.control.rollouts.rollout_setup import Noise, RolloutSetup
-from appell.control.rollouts.watched import ENDS, REDUCTIONS, UNASKED
+from appell.control.rollouts.watched import ENDS, FAILURES, REDUCTIONS, UNASKED
 from appell.errors import InputError
-from appell.given import number, one_of, whole
-from appell.robots.closed.closed_robot import ClosedRobot
+from appell.given import names_of, number, one_of, whole
 from appell.robots.dynamics import Array, Dynamics
-from appell.robots.kernels import float_kind
 from appell.walls import Wall
 
 Numbers = npt.ArrayLike
@@ -69,12 +66,15 @@ class Rollout:
 
     @cached_property
     def failed(self) -> npt.NDArray[np.bool_]:
-        """Which runs came to a number that is not finite, or to a singular configuration of loops,
-        and mean nothing from then on. Of runs on a GPU an array there, of CuPy, PyTorch or JAX as
-        the others are; where the results are `DeviceArray`s, one of NumPy."""
+        """Which runs came to a number that is not finite, near a singular configuration of loops or
+        limbs, or to a step whose equation "implicit_midpoint" could not solve. Their results are
+        invalid: a settling time is infinite, success 0, other reductions are NaN. Of runs on a GPU
+        an array there, of CuPy, PyTorch or JAX as the others are; where the results are
+        `DeviceArray`s, one of NumPy."""
         lost: npt.NDArray[np.bool_] = compared(self.reductions["failed_at"]) < np.inf
-        if "singular_at" in self.reductions:
-            lost = lost | (compared(self.reductions["singular_at"]) < np.inf)
+        for name in FAILURES[1:]:
+            if name in self.reductions:
+                lost = lost | (compared(self.reductions[name]) < np.inf)
         return lost
 
     def __len__(self) -> int:
@@ -137,7 +137,7 @@ def rollout(
     target: str = "cpu",
     stream: Any = None,
 ) -> Rollout:
-    """Many runs of a robot under a law, the whole loop over time in one kernel.
+    """Simulate many closed-loop runs in one kernel.
 
     Every ``dt`` seconds the law is asked, and what it asks for is held for that time. What differs
     from run to run has a first axis of that length; what has none is the same in all runs. Runs are
@@ -149,7 +149,7 @@ def rollout(
         trajectory: What the law follows, or a position to hold (n,).
         q0: Where runs start, (nq,) or (runs, nq), rad or m; where the trajectory does if not given.
         v0: With which velocities, (nv,) or (runs, nv), rad/s or m/s.
-        steps: Of ``dt``; as many as the trajectory lasts if not given.
+        steps: Number of steps of length ``dt`` (default: the trajectory's duration).
         dt: The period of the law, s.
         integrator: "rk4", "semi_implicit_euler" or "implicit_midpoint".
         substeps: Steps of the integrator in each ``dt``.
@@ -186,27 +186,31 @@ def rollout(
         gradient: A result, "cost", "q", "v" or a reduction, or derivatives of an objective with
             respect to some of them, {"q": (runs, nq)}: its derivatives are found by a sweep back,
             in its units per unit of each. Of a result with several numbers per run: of their sum.
+            On a GPU the call waits for the results.
         by: With respect to what: some of "q0", "v0", gains, groups of parameters, "payload.mass",
             "payload.com", "payload.inertia", "viscous", "coulomb", "external", "tau",
             "torque_limit"; all that were given if None.
         tangent: Directions in which some of these change, {"q0": (runs, nq)}, in their units: all
-            smooth results have derivatives along them, found on the way.
+            smooth results have derivatives along them, found on the way. Not with ``gradient`` or
+            ``every``.
         walls: As in `appell.simulate`, by impulses at the end of a step: a point is up to one
             step's way behind a wall, and gradients are those of these steps.
         points: What touches walls.
-        stops: Whether joints stop at their limits.
+        stops: Whether joints stop at their limits; by default they do not, as ``first_violation``
+            tells which runs reach a limit, and stops cost time in every step.
         restitution: Of walls, 0 to 1.
         stop_restitution: Of stops, 0 to 1.
         mu: Friction of walls, no unit.
-        payload: A load that the law does not know of: `appell.control.Payload`.
+        payload: A load that is not in the controller's model: `appell.control.Payload`.
         formulation: Of the robot's dynamics.
         dtype: "float64" or "float32".
         target: "cpu", or "cuda": an NVIDIA GPU, one thread per run. What differs from run to run
-            may then be arrays of CuPy, PyTorch or JAX that are there, and results are such arrays.
-            They are read where they are, without a check of their numbers, but for ``payload``,
-            ``delay``, ``ids``, what is one number, and ``tau`` of (steps, d): those are copied to
-            the host, which needs them before the runs begin.
-        stream: Of the GPU.
+            may then be arrays of CuPy, PyTorch or JAX that are there, and so may directions of
+            ``tangent`` and weights of ``gradient``; results are such arrays. They are read where
+            they are, without a check of their numbers, but for ``payload``, ``delay``, ``ids``,
+            what is one number, and ``tau`` of (steps, d): those are copied to the host, which needs
+            them before the runs begin.
+        stream: The CUDA stream to run on.
 
     Returns:
         A `Rollout`. A run that blows up is marked in ``failed``, as is one of a robot with loops
@@ -234,7 +238,9 @@ def rollout(
         },
         target,
     )  # fmt: skip
-    setup = RolloutSetup(robot, law, number("rollout: dt", dt), runs)
+    if isinstance(dt, str):
+        raise InputError(f"rollout: dt = {dt!r}; expected a number of seconds greater than zero.")
+    setup = RolloutSetup(robot, law, number("rollout: dt", dt), runs, integrator, dtype)
     plan = setup.motion(trajectory, q0, v0, steps)
     count = len(plan.t) - 1
     setup.numbered(ids, noise)
@@ -251,8 +257,8 @@ def rollout(
     setup.commands(tau, count)
     kept = [] if every is None else setup.kept(keep)
     program.sense(encoder is not None, differences, setup.noisy("q", "v"))
+    setup.refuse_gains(gains)
     if law is not None:
-        setup.refuse_gains(gains)
         program.control(law, gains or {})
     program.remember([x for x in ("commanded", "measured") if x in kept])
     limit = setup.limited(torque_limit)
@@ -264,10 +270,8 @@ def rollout(
     names = [x for x in names if x not in ENDS]
     if "settling_time" in names or "success" in ends:
         setup.each("tolerance", tolerance, robot.nv, "tolerance")
-    looped = isinstance(robot, ClosedRobot)
-    always = [x for x in UNASKED if looped or x not in ("least_margin", "singular_at")]
     more = ["error"] if {"success", "final_error"} & set(ends) else []
-    program.watch([*names, *always], setup.follows, more)
+    program.watch([*names, *setup.unasked()], setup.follows, more)
     if "energy" in ends:
         program.energies()
     if "final_error" in ends:
@@ -276,8 +280,9 @@ def rollout(
         program.succeed()
     if cost is not None:
         program.pay(cost, setup.follows)
+    program.spoil()
     program.move(
-        one_of("rollout: integrator", integrator, METHODS),
+        setup.integrator,
         parts,
         formulation,
         slip,
@@ -290,29 +295,24 @@ def rollout(
     setup.identified(runs, ids)
     if gradient is not None and kept:
         raise InputError("rollout: gradient keeps no states; leave every out, or ask twice.")
-    kind = float_kind(dtype)
+    on = {"stream": stream, "like": example} if cuda else {}
     if tangent is not None:
-        if gradient is not None or kept or cuda:
-            raise InputError(
-                "rollout: tangent goes with no gradient, no every and no target; ask for one."
-            )
+        if gradient is not None or kept:
+            raise InputError("rollout: tangent goes with no gradient and no every; ask for one.")
         along = Along(setup, tangent)
-        kernel = _kernel(robot, law, program, [], kind, target, along=along)
+        kernel = _kernel(robot, law, program, [], setup.dtype, target, along=along)
         inputs = {**values.inputs, **along.inputs}
-        _, results = kernel(runs, inputs, values.table_of_all, along.series, count)
+        _, results = kernel(runs, inputs, values.table_of_all, along.series, count, **on)
         plain, slopes = along.parted(results)
         return replace(_result(setup, plain, {}, plan.t[:0]), tangent=slopes)
     given = (runs, values.inputs, values.table_of_all, values.series, count)
     if gradient is None:
-        kernel = _kernel(robot, law, program, kept, kind, target)
-        on = {"stream": stream, "like": example} if cuda else {}
+        kernel = _kernel(robot, law, program, kept, setup.dtype, target)
         paths, results = kernel(*given, gap, **on)
         return _result(setup, results, paths, plan.t[::gap] if kept else plan.t[:0])
-    if cuda:
-        raise InputError("rollout: gradient: on a GPU there is none; leave target='cuda' out.")
     back = Backwards(setup, gradient, by)
-    kernel = _kernel(robot, law, program, [], kind, target, back)
-    results, found = kernel(*given, back.seeds())
+    kernel = _kernel(robot, law, program, [], setup.dtype, target, back)
+    results, found = kernel(*given, back.seeds(), **on)
     ended = _result(setup, results, {}, plan.t[:0])
     return replace(ended, gradient=back.named(found))
 
@@ -335,16 +335,14 @@ def _kernel(
     found = known.get(key)
     if found is None:
         what, made = f"compiling a rollout of {robot.name}", program.program(kept)
+        if along is not None:
+            made = tangent_program(made, by, of)
+        plain: Any = compiled
+        backwards: Any = gradient_kernel
         if target == "cuda":
-            from appell.compile.gpu.gpu_program import compiled_for_gpu
-
-            found = compiled_for_gpu(made, dtype, what)
-        elif along is not None:
-            found = compiled(tangent_program(made, by, of), dtype, what)
-        elif back is None:
-            found = compiled(made, dtype, what)
-        else:
-            found = gradient_kernel(made, by, of, dtype, what)
+            from appell.compile.gpu.gpu_gradient import gradient_for_gpu as backwards
+            from appell.compile.gpu.gpu_program import compiled_for_gpu as plain
+        found = plain(made, dtype, what) if back is None else backwards(made, by, of, dtype, what)
         known[key] = found
     return found
 
@@ -356,8 +354,5 @@ def _result(setup: RolloutSetup, results: Mapping[str, Array], paths: Any, t: Ar
 
 
 def _reductions(given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else list(dict.fromkeys(given or ()))
     known = [*(x for x in REDUCTIONS if x not in UNASKED), *ENDS]
-    for name in names:
-        one_of("rollout: reduce", name, known)
-    return names
+    return names_of("rollout: reduce", () if given is None else given, known)

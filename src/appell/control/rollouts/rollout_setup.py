@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +13,25 @@ from appell.compile.gpu.device_arrays import on_gpu, on_host
 from appell.compile.program import Program
 from appell.compile.programs import compiled
 from appell.compile.trace import trace
-from appell.control.hardware_numbers import one_turn, torque_limits
+from appell.control.hardware_numbers import motors, one_turn, torque_limits
 from appell.control.laws.compiled import ACTUATORS
 from appell.control.laws.law import Law
 from appell.control.rollouts.disturbed import CHANNELS
 from appell.control.rollouts.gpu_arguments import single
 from appell.control.rollouts.impulses import impulses_of
+from appell.control.rollouts.integrators import METHODS, STABLE
 from appell.control.rollouts.loop_program import LoopProgram, Strikes
 from appell.control.rollouts.payload import Payload
 from appell.control.rollouts.plant_parameters import PlantParameters, least
-from appell.control.rollouts.values import Values
+from appell.control.rollouts.singularity_guard import is_guarded
+from appell.control.rollouts.values import Values, numbers
+from appell.control.rollouts.watched import UNASKED
 from appell.control.trajectories.sampled import SampledMotion, followed, planned
 from appell.errors import InputError
-from appell.given import one_of, optional, whole
+from appell.given import names_of, one_of, optional, whole
 from appell.robots.closed.closed_robot import ClosedRobot
 from appell.robots.dynamics import Array, Dynamics
+from appell.robots.kernels import float_kind
 from appell.robots.recipe import equation_of, recipe_for
 from appell.robots.robot import Robot
 from appell.simulation.contacts.contact import find_contacts
@@ -38,13 +42,13 @@ APART = 1.0  # rad or m: joints that follow loops and are farther off are in ano
 OPEN = 1e-6  # m or rad
 KEPT = ("q", "v", "tau", "commanded", "measured", "state")
 SOME = 2**14  # runs that are looked at together
-STABLE = 2.0  # of rate times step: beyond, every method of ours overshoots more and more
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Deviations of normal random numbers, each one number or one per joint. The random numbers
-    depend on the seed, the run's number and the step alone.
+    """Deviations of normal random numbers, each one number, one per joint, or one per joint and
+    run. One number of ``tau`` is for the motors alone: a free base and a ball have none. The random
+    numbers depend on the seed, the run's number and the step alone.
 
     Attributes:
         q: On measured positions, rad (m).
@@ -69,11 +73,21 @@ class Noise:
 class RolloutSetup:
     """The arguments of a rollout, checked, as values of its program."""
 
-    def __init__(self, robot: Dynamics, law: Law | None, dt: float, runs: int | None) -> None:
+    def __init__(
+        self,
+        robot: Dynamics,
+        law: Law | None,
+        dt: float,
+        runs: int | None,
+        integrator: str = "rk4",
+        dtype: npt.DTypeLike = "float64",
+    ) -> None:
         if not isinstance(robot, Dynamics):
             raise InputError(f"rollout({robot!r}): expected a robot; appell.load gives one.")
         optional("rollout: law", law, Law, "one such as ComputedTorque(robot), or None")
         self.robot, self.law, self.dt = robot, law, dt
+        self.integrator = one_of("rollout: integrator", integrator, METHODS)
+        self.dtype = float_kind(dtype)
         self.values = Values()
         if runs is not None:
             self.values.runs = whole("rollout: runs", runs, 1)
@@ -87,11 +101,7 @@ class RolloutSetup:
         if self.law is not None and not self.follows:
             raise InputError("rollout: a law needs a trajectory, or a position to hold; give one.")
         until = None if steps is None else whole("rollout: steps", steps, 1) * self.dt
-        if self.law is not None and (self.law.robot.nq, self.law.robot.nv) != (robot.nq, robot.nv):
-            raise InputError(
-                f"rollout: the law is for '{self.law.robot.name}' with {self.law.robot.nv} speeds; "
-                f"'{robot.name}' has {robot.nv}."
-            )
+        refuse_other_robot("rollout", robot, self.law)
         if self.follows:
             trajectory = on_host("rollout: trajectory", trajectory)
             plan = planned(trajectory, robot.nv, self.dt, until)
@@ -109,13 +119,13 @@ class RolloutSetup:
         if v0 is None:
             v0 = plan.v[0] if self.follows else np.zeros(robot.nv)
         values.input("q0", q0, (robot.nq,), "q0")
-        self._refuse_open(values.inputs["q0"])
+        refuse_open("rollout: q0", robot, values.inputs["q0"])
         values.input("v0", v0, (robot.nv,), "v0")
         if self.follows:
             for name, x in (("qd", plan.q), ("vd", plan.v), ("ad", plan.a)):
                 values.table(name, x)
         values.tables["t"], values.shapes["t"] = plan.t[:, None], ()
-        self.program = LoopProgram(robot, values, self.dt)
+        self.program = LoopProgram(robot, values, self.dt, self.dtype)
         return plan
 
     def _along_loops(self, plan: SampledMotion, q0: Any) -> SampledMotion:
@@ -147,19 +157,6 @@ class RolloutSetup:
                 return rows.start + int(np.argmax(far))
         return None
 
-    def _refuse_open(self, q0: Any) -> None:
-        """Of a robot with loops, what does not close them."""
-        if not isinstance(self.robot, ClosedRobot) or on_gpu(q0) or not self.robot.system.size("c"):
-            return
-        closure, starts = self.robot.kernel("closure"), np.atleast_2d(q0)
-        for rows in parts_of(len(starts)):
-            open_by = np.abs(closure(starts[rows])).max(initial=0.0)
-            if not open_by < OPEN:
-                raise InputError(
-                    f"rollout: q0: the loops of '{self.robot.name}' are open by {open_by:.3g}; "
-                    "robot.assemble closes them."
-                )
-
     def numbered(self, ids: Any, noise: Noise | None) -> None:
         """The counters of random numbers, where there are some."""
         optional("rollout: noise", noise, Noise, "Noise(q=..., v=..., tau=...)")
@@ -186,11 +183,15 @@ class RolloutSetup:
             )
         for name, width in (("q", robot.nq), ("v", robot.nv), ("tau", self.program.nd)):
             deviation = single(f"noise: {name}", getattr(noise, name))
-            there = on_gpu(deviation)
-            if not there and np.any(np.asarray(deviation) < 0):
+            if not on_gpu(deviation):
+                deviation = numbers(f"Noise: {name}", deviation)
+            # One number for all is of motors: nothing shakes a free body or a ball from outside.
+            shaken = motors(robot) if name == "tau" else range(width)
+            self.each(f"noise.{name}", deviation, width, f"Noise: {name}", shaken)
+            if least(deviation) < 0:
                 raise InputError(f"Noise: {name}: a deviation is negative; expected zero or more.")
-            if there or np.any(np.asarray(deviation) != 0):
-                self.each(f"noise.{name}", deviation, width, f"Noise: {name}")
+            if not on_gpu(deviation) and not np.any(deviation):
+                del self.values.inputs[f"noise.{name}"], self.values.shapes[f"noise.{name}"]
 
     def identified(self, runs: int, ids: Any) -> None:
         """The runs' numbers, in two halves; those that are given are looked at in any case."""
@@ -208,12 +209,17 @@ class RolloutSetup:
     def noisy(self, *names: str) -> list[str]:
         return [x for x in names if f"noise.{x}" in self.values.inputs]
 
-    def each(self, name: str, given: Any, width: int, what: str) -> None:
-        """One number for all, one a joint, or one a joint and run."""
+    def each(
+        self, name: str, given: Any, width: int, what: str, places: Sequence[int] | None = None
+    ) -> None:
+        """One number for all, or for those in some places, one per joint, or one per joint and
+        run."""
         given = single(what, given)
-        self.values.input(
-            name, np.full(width, given) if np.ndim(given) == 0 else given, (width,), what
-        )
+        if np.ndim(given) == 0:
+            full = np.zeros(width)
+            full[slice(None) if places is None else list(places)] = numbers(what, given)
+            given = full
+        self.values.input(name, given, (width,), what)
 
     def friction(self, viscous: Any, coulomb: Any, slip: float, h: float) -> None:
         """Friction of the joints; refused if steps h are too long to follow it below ``slip``."""
@@ -221,11 +227,11 @@ class RolloutSetup:
             return
         self._refuse_spherical("friction")
         n, taken = self.robot.model.nv, self.values.inputs
-        plain = np.array(getattr(self.robot.model, "is_coordinate", [True] * n), dtype=float)
+        plain = getattr(self.robot.model, "is_coordinate", [True] * n)
         for name, given in (("viscous", viscous), ("coulomb", coulomb)):
-            level = 0.0 if given is None else single(name, given)
             # One number for all is of joints, and not of what a free body or a ball does.
-            self.each(name, level * plain if np.ndim(level) == 0 else level, n, name)
+            joints = [k for k in range(n) if plain[k]]
+            self.each(name, 0.0 if given is None else given, n, name, joints)
             if least(taken[name]) < 0:
                 raise InputError(f"rollout: {name} is negative; expected zero or more.")
         reads = ["q0", "viscous", "coulomb", *self.program.parameters.reads]
@@ -239,12 +245,13 @@ class RolloutSetup:
             rate = np.fmax(rate, np.fmax.reduce(found["rate"]))  # a run without mass has none
         joint = int(np.argmax(rate))
         name = self.robot.independent[joint]
-        if rate[joint] * h > STABLE:
+        stable = STABLE[self.integrator]
+        if rate[joint] * h > stable:
             raise InputError(
                 f"rollout: friction of joint '{name}' changes its speed at "
                 f"a rate of {rate[joint]:.3g}/s below slip = {slip:g}, too fast for steps of {h:g} "
-                f"s; expected less than {STABLE / h:.3g}/s. Give a larger slip, more substeps, or "
-                "the inertia of its rotor (robot.with_armature)."
+                f"s; expected less than {stable / h:.3g}/s for {self.integrator}. Give a larger "
+                "slip, more substeps, or the inertia of its rotor (robot.with_armature)."
             )
 
     def _slowing(self, reads: Sequence[str], slip: float) -> Any:
@@ -272,17 +279,18 @@ class RolloutSetup:
             known[key] = kernel
         return kernel
 
-    def _refuse_spherical(self, what: str) -> None:
+    def _refuse_spherical(self, what: str, cure: str = "track and simulate have it") -> None:
         if not self.robot.system.direct and not isinstance(self.robot, ClosedRobot):
             raise InputError(
                 f"rollout: {what}: the actuators of '{self.robot.name}' do not act on its speeds "
-                "one by one; track and simulate have it."
+                f"one by one; {cure}."
             )
 
     def encoded(self, encoder: Any) -> None:
         """The counts of a revolution, or of a metre, and how far that is."""
         if encoder is None:
             return
+        self._refuse_spherical("encoder", "no encoder counts its coordinates; leave it out")
         if self.robot.nq != self.robot.nv:
             raise InputError(
                 f"rollout: encoder: '{self.robot.name}' has coordinates that none counts."
@@ -317,15 +325,19 @@ class RolloutSetup:
         self.program.each.append(self.values.tape(lambda x: x, ["asked"], ["tau"]))
 
     def refuse_gains(self, gains: Any) -> None:
-        assert self.law is not None
+        optional("rollout: gains", gains, Mapping, 'a dictionary such as {"kp": (runs, n)}')
+        if gains and self.law is None:
+            raise InputError(
+                f"rollout: gains of {', '.join(map(str, gains))} are for a law, and there is none; "
+                "give law=, or leave gains out."
+            )
         for name in gains or {}:
+            assert self.law is not None
             one_of("rollout: gains", name, self.law._values)
 
     def kept(self, names: Any) -> list[str]:
         """What is kept of states."""
-        asked = [names] if isinstance(names, str) else list(dict.fromkeys(names))
-        for name in asked:
-            one_of("rollout: keep", name, KEPT)
+        asked = names_of("rollout: keep", names, KEPT)
         if not asked:
             raise InputError(
                 f"rollout: keep is empty; expected some of {', '.join(KEPT)}, or no every."
@@ -348,24 +360,32 @@ class RolloutSetup:
         return True
 
     def delayed(self, delay: Any) -> Any:
-        """In samples, one for all or one a run; what waits at first holds the robot still."""
+        """In samples, one for all or one per run. What waits at first is what the law's model needs
+        to hold the robot still, of the motors alone; without a law nothing."""
         late = np.asarray(on_host("rollout: delay", delay))
-        if late.dtype.kind not in "iu" or late.ndim > 1 or (late < 0).any():
+        if late.dtype.kind not in "iu" or late.ndim > 1 or not late.size or (late < 0).any():
             raise InputError(f"rollout: delay = {delay!r}; expected whole numbers of samples.")
+        self.values.count("delay", late.shape)
         if late.max(initial=0):
-            system = (self.robot if self.law is None else self.law.robot).system
-            gravity = equation_of(system, recipe_for(system, "gravity", None))
-            turned = ACTUATORS in system.quantities
-            by_motors = equation_of(system, recipe_for(system, ACTUATORS, None)) if turned else None
             self.values.variable(held=(self.program.nd,))
-            self.program.first.append(
-                self.values.tape(
-                    lambda q: gravity(q) if by_motors is None else by_motors(q, gravity(q)),
-                    ["q0"],
-                    ["held"],
-                )
-            )
+            self.program.first.append(self.values.tape(self._holding(), ["q0"], ["held"]))
         return int(late) if late.ndim == 0 else late
+
+    def _holding(self) -> Callable[[Any], Any]:
+        """(q) -> the torques that the law's model needs to hold the robot still."""
+        width, acting = self.program.nd, set(motors(self.robot))
+        if self.law is None:
+            return lambda q: [0.0] * width
+        system = self.law.robot.system
+        gravity = equation_of(system, recipe_for(system, "gravity", None))
+        turned = ACTUATORS in system.quantities
+        by_motors = equation_of(system, recipe_for(system, ACTUATORS, None)) if turned else None
+
+        def holding(q: Any) -> Any:
+            tau = gravity(q) if by_motors is None else by_motors(q, gravity(q))
+            return [x if k in acting else 0.0 for k, x in enumerate(tau)]
+
+        return holding
 
     def pushed(self, external: Any, steps: int) -> None:
         n = self.robot.nv
@@ -389,6 +409,12 @@ class RolloutSetup:
         else:
             self.values.input("external", external, (n,), "external")
 
+    def unasked(self) -> list[str]:
+        """What is watched in any case."""
+        missing = set() if is_guarded(self.robot) else {"least_margin", "singular_at"}
+        missing |= set() if self.integrator == "implicit_midpoint" else {"unsolved_at"}
+        return [x for x in UNASKED if x not in missing]
+
     def plant(self, parameters: Mapping[str, Any] | None, payload: Payload | None) -> None:
         """The parameters of the robot with what it carries; those of a law stay its own."""
         optional("rollout: payload", payload, Payload, "Payload(mass, com, link)")
@@ -401,6 +427,8 @@ class RolloutSetup:
         check_mu("rollout: mu", mu)
         bounce = restitution_of("rollout: restitution", restitution)
         stopped = restitution_of("rollout: stop_restitution", at_stops)
+        if not isinstance(stops, bool | np.bool_):
+            raise InputError(f"rollout: stops = {stops!r}; expected True or False.")
         contacts = find_contacts(self.robot.model, walls, points, bool(stops))
         if not len(contacts):
             return None
@@ -424,3 +452,26 @@ def parts_of(count: int) -> Iterator[slice]:
     """Rows, some at a time: what is computed of each takes little memory so."""
     for start in range(0, count, SOME):
         yield slice(start, min(start + SOME, count))
+
+
+def refuse_other_robot(what: str, robot: Dynamics, law: Law | None) -> None:
+    """Refuse a law of a robot with other joints."""
+    if law is not None and (law.robot.nq, law.robot.nv) != (robot.nq, robot.nv):
+        raise InputError(
+            f"{what}: the law is for '{law.robot.name}' with {law.robot.nv} speeds; "
+            f"'{robot.name}' has {robot.nv}. Make the law for this robot."
+        )
+
+
+def refuse_open(what: str, robot: Dynamics, q: Any) -> None:
+    """Of a robot with loops, refuse what does not close them."""
+    if not isinstance(robot, ClosedRobot) or on_gpu(q) or not robot.system.size("c"):
+        return
+    closure, starts = robot.kernel("closure"), np.atleast_2d(q)
+    for rows in parts_of(len(starts)):
+        open_by = np.abs(closure(starts[rows])).max(initial=0.0)
+        if not open_by < OPEN:
+            raise InputError(
+                f"{what}: the loops of '{robot.name}' are open by {open_by:.3g}; robot.assemble "
+                "closes them."
+            )

@@ -44,7 +44,7 @@ class Values:
     def input(self, name: str, value: Any, shape: Shape, what: str) -> None:
         """Numbers of this shape, for all runs or for each."""
         array = checked(what, value, shape, 1)
-        self._count(what, array.shape[: array.ndim - len(shape)])
+        self.count(what, array.shape[: array.ndim - len(shape)])
         leading = array.shape[: array.ndim - len(shape)]
         self.inputs[name] = array if len(shape) == 1 else array.reshape(*leading, -1)
         self.shapes[name] = shape
@@ -59,7 +59,7 @@ class Values:
         array = checked(what, value, (steps, width), 1)
         if array.ndim == 3 and len(array) == 1 and not on_gpu(array):
             array = array[0]
-        self._count(what, array.shape[:-2])
+        self.count(what, array.shape[:-2])
         self.shapes[name] = (width,)
         if array.ndim == 2:
             array = on_host(f"rollout: {what}", array)
@@ -100,7 +100,8 @@ class Values:
         kinds = (self.constants, self.inputs, self.tables, self.series)
         return tuple(map(tuple, kinds)), repr(self.constants), tuple(self.shapes.items())
 
-    def _count(self, what: str, leading: Shape) -> None:
+    def count(self, what: str, leading: Shape) -> None:
+        """The number of runs, where there is a first axis of them."""
         if not leading:
             return
         (count,) = leading
@@ -117,7 +118,7 @@ class Values:
 def checked(what: str, value: Any, shape: Shape, most: int) -> Array:
     """Finite numbers of this shape, with up to so many leading axes; what is on a GPU is taken as
     it is."""
-    array = value if on_gpu(value) else _numbers(what, value)
+    array = value if on_gpu(value) else numbers(what, value)
     own = array.ndim - len(shape)
     if not 0 <= own <= most or tuple(array.shape[own:]) != shape:
         runs = ("runs, " if len(shape) else "runs,") if most else ""
@@ -129,7 +130,8 @@ def checked(what: str, value: Any, shape: Shape, most: int) -> Array:
     return array
 
 
-def _numbers(what: str, value: Any) -> Array:
+def numbers(what: str, value: Any) -> Array:
+    """Finite real numbers of any shape."""
     try:
         kind = np.asarray(value).dtype.kind
         if kind not in "fiub" or isinstance(value, np.ma.MaskedArray):

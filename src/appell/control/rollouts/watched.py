@@ -42,15 +42,17 @@ def _work(total: Any, tau: Sequence[Any], v: Sequence[Any], dt: Any) -> Any:
     return total + dt / 2 * sum(power[1:], start=power[0])
 
 
-def _settled(since: Any, error: Sequence[Any], tolerance: Sequence[Any], t: Any, dt: Any) -> Any:
-    """The time from which on every error is within its tolerance."""
+def _settled(since: Any, error: Sequence[Any], tolerance: Sequence[Any], t: Any) -> Any:
+    """The last sample's time at which an error was beyond its tolerance."""
     for e, limit in zip(error, tolerance, strict=True):
-        since = choose(limit, abs(e), t + dt, since)
+        since = choose(limit, abs(e), t, since)
     return since
 
 
 def _or_never(since: Any, t: Any, dt: Any) -> Any:
-    return choose(t, since, inf, since)
+    """The time of the sample after that; infinite if it was the last one. Times of samples are
+    compared with each other alone: t + dt is not always the next one, for rounding."""
+    return choose(since, 0.0, 0.0, choose(since, t, since + dt, inf))
 
 
 def _root_mean(total: Sequence[Any], t: Any, dt: Any) -> list[Any]:
@@ -81,6 +83,12 @@ def _singular(first: Any, margin: Any, t: Any) -> Any:
     return choose(margin, SINGULAR, choose(t, first, t, first), first)
 
 
+def _unsolved(first: Any, unsolved: Any, t: Any) -> Any:
+    """The first time at which the equation of an implicit step was not solved."""
+    return choose(0.5, unsolved, choose(t, first, t, first), first)
+
+
+NEVER = -1.0  # a time before the first sample
 SINGULAR = 0.02  # of 1, the best margin
 REDUCTIONS: dict[str, Reduction] = {
     "worst_error": Reduction(("error",), "n", 0.0, _largest),
@@ -89,13 +97,16 @@ REDUCTIONS: dict[str, Reduction] = {
     "peak_speed": Reduction(("v",), "n", 0.0, _largest),
     "effort": Reduction(("tau", "dt"), "", 0.0, _effort),
     "work": Reduction(("tau", "moving", "dt"), "", 0.0, _work),
-    "settling_time": Reduction(("error", "tolerance", "t", "dt"), "", 0.0, _settled, _or_never),
+    "settling_time": Reduction(("error", "tolerance", "t"), "", NEVER, _settled, _or_never),
     "first_violation": Reduction(("excess", "t"), "", inf, _violated),
     "failed_at": Reduction(("q", "v", "t"), "", inf, _lost),
     "least_margin": Reduction(("margin",), "", 1.0, _least),
     "singular_at": Reduction(("margin", "t"), "", inf, _singular),
+    "unsolved_at": Reduction(("unsolved", "t"), "", inf, _unsolved),
 }
 # What is computed from the first and the last state alone.
 ENDS = ("energy", "final_error", "success")
 NOT_AT_END = ("peak_torque", "effort", "work")  # torques act until then
-UNASKED = ("first_violation", "failed_at", "least_margin", "singular_at")  # always there
+# Always there, where the robot or the integrator has it.
+UNASKED = ("first_violation", "failed_at", "least_margin", "singular_at", "unsolved_at")
+FAILURES = ("failed_at", "singular_at", "unsolved_at")  # times; results of such runs are invalid

@@ -7,8 +7,10 @@ integrated to about 1e-11.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf, nextafter
 from typing import Any
 
@@ -38,12 +40,13 @@ from appell.simulation.path import quintics
 from appell.simulation.progress import progress_bar
 from appell.simulation.run import Run
 from appell.simulation.stepper import tableau
-from appell.simulation.torques import BadTorque, force_law
+from appell.simulation.torques import BadTorque, breakpoints_of, force_law
 from appell.walls import Wall, check_mu, restitution_of
 
 Numbers = npt.ArrayLike
 
 _RUNAWAY = 1e4  # rad/s or m/s
+ROUNDING = 1e-8  # of a period: times this near to a sample are at it
 
 
 def track(
@@ -65,6 +68,7 @@ def track(
     external: Numbers | External | None = None,
     forces: Forces | Callable[[float, Any, Any], Forces] = None,
     axes: str = "base",
+    breakpoints: Sequence[float] = (),
     formulation: str | None = None,
     method: str | Tableau = "DOP853",
     stops: bool = True,
@@ -104,6 +108,8 @@ def track(
         external: Forces on the joints, constant, (n,), N m or N, or a function of t, q, v.
         forces: Wrenches by frame, (..., 6), N and N m, or a function of t, q, v that gives them.
         axes: Of the wrenches: "base", or "local", the frames' own.
+        breakpoints: Times, s, at which ``external`` or ``forces`` jump between samples, where
+            integration begins anew; at such a time they have the value after it.
         formulation: The equations by which the robot moves; a law has one of its own.
         method: Between samples: "DOP853", "RK45", "RK23", "RK4" with one step per sample, or a
             `Tableau`.
@@ -149,14 +155,15 @@ def track(
     )  # fmt: skip
     check_mu("track: mu", mu)
     at_limits = Stops(robot, plant, y[: robot.nq], around) if stops or walls else None
-    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant, outside, at_limits)
+    jumps = breakpoints_of(None, breakpoints)
+    loop = _SampledLoop(robot, law, plan, period, sensors, drive, plant, outside, at_limits, jumps)
     with progress_bar(progress, 0.0, float(plan.t[-1])) as show:
         return loop.run(y, show)
 
 
 class _UntilNext:
-    """Forces from outside between two samples: those that jump at a sample have, up to it, the
-    value before it. An integrator would else look for the jump within its last step."""
+    """Forces from outside between two samples, or breakpoints: those that jump there have, up to
+    it, the value before it. An integrator would else look for the jump within its last step."""
 
     def __init__(self, forces: External) -> None:
         self.forces, self.last = forces, inf
@@ -178,6 +185,7 @@ class _SampledLoop:
     plant: Plant
     outside: External | None
     stops: Stops | None
+    breakpoints: tuple[float, ...] = ()
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     reactions: dict[int, Array] = field(default_factory=dict)  # of the stops, by sample
 
@@ -186,16 +194,23 @@ class _SampledLoop:
         told the time."""
         t, state = self.plan.t.tolist(), self.law.initial
         stopped = None
-        done = at_once(self.law, self.plan, self.sensors, self.drive, self.plant, self.stops, y)
-        if done is not None:
-            self.rows, self.plant.steps, y, state = done
+        how = self.law, self.plan, self.sensors, self.drive, self.plant, self.stops, y
+        try:
+            for part in at_once(*how):
+                self.rows += part.rows
+                self.plant.pieces += part.pieces
+                y, state = part.y, part.state
+                show(t[len(self.rows)], 0)
+        except KeyboardInterrupt:
+            interrupted()
+            k = len(self.rows)
+            self.sample(k, y, state)
+            return self.result(f"interrupted at {t[k]:.6g} s")
         for k, now in enumerate(t[len(self.rows) :], start=len(self.rows)):
             held, state, stopped = self.sample(k, y, state)
             show(now, 0)
             if stopped or k + 1 == len(t):
                 break
-            if isinstance(self.outside, _UntilNext):
-                self.outside.last = nextafter(now + self.period, -inf)
             try:
                 y = self.advance(k, now, y, held)
             except (Lost, BadTorque) as problem:
@@ -208,22 +223,43 @@ class _SampledLoop:
         return self.result(stopped)
 
     def advance(self, k: int, now: float, y: Array, held: Array) -> Array:
-        """The state a period later: freely, and with stops where a limit is passed so."""
+        """The state a period later, in parts where forces from outside jump on the way."""
+        for start, length in self.parts(now):
+            if isinstance(self.outside, _UntilNext):
+                self.outside.last = nextafter(start + length, -inf)
+            y = self.part(k, start, y, held, length)
+        return y
+
+    def parts(self, now: float) -> list[tuple[float, float]]:
+        """When the parts of the period that begins now begin, and how long they are, s."""
+        near = ROUNDING * self.period  # a breakpoint at a sample makes no part
+        first = bisect_right(self.breakpoints, now + near)
+        last = bisect_left(self.breakpoints, now + self.period - near)
+        if first >= last:
+            return [(now, self.period)]
+        times = [now, *self.breakpoints[first:last], now + self.period]
+        return [(a, b - a) for a, b in pairwise(times)]
+
+    def part(self, k: int, now: float, y: Array, held: Array, period: float) -> Array:
+        """The state a time later: freely, and with stops where a limit is passed so."""
         plant, stops, lost = self.plant, self.stops, None
+        first = now == self.plan.t[k]
         if stops is None or not stops.touched(y):
             steps, pieces = len(plant.steps), len(plant.pieces)
             try:
-                after = plant.advance(now, y, held, self.period)
+                after = plant.advance(now, y, held, period)
             except Lost as problem:
                 lost = problem
             if stops is None or not stops.passed(plant.steps[steps:], plant.pieces[pieces:]):
                 if lost is not None:
                     raise lost
-                self.reactions.pop(k, None)
+                self.reactions.pop(k if first else k + 1, None)
                 return after
             del plant.steps[steps:], plant.pieces[pieces:]
         plant.tau = held
-        after, self.reactions[k], self.reactions[k + 1] = stops.advance(now, y, self.period)
+        after, begin, self.reactions[k + 1] = stops.advance(now, y, period)
+        if first:
+            self.reactions[k] = begin
         return after
 
     def sample(self, k: int, y: Array, state: Array) -> tuple[Array, Array, str | None]:

@@ -153,7 +153,7 @@ class Adc:
 
     Args:
         bits: How many.
-        low: The position of the first step, rad or m.
+        low: The position of the first step, rad or m, one number or one per joint.
         high: The position after the last.
 
     Examples:
@@ -162,23 +162,26 @@ class Adc:
     """
 
     bits: int
-    low: float = -np.pi
-    high: float = np.pi
+    low: Numbers = -np.pi
+    high: Numbers = np.pi
 
     def __post_init__(self) -> None:
         if isinstance(self.bits, bool) or not isinstance(self.bits, int) or not 1 <= self.bits < 64:
             raise InputError(f"Adc: bits = {self.bits!r}; expected a whole number, 1 to 63.")
-        if not -np.inf < self.low < self.high < np.inf:
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        if not ((-np.inf < low) & (low < high) & (high < np.inf)).all():
             raise InputError(f"Adc: from {self.low!r} to {self.high!r}; expected a range.")
 
     @property
-    def step(self) -> float:
-        """What one bit is worth, rad or m."""
-        return (self.high - self.low) / 2**self.bits
+    def step(self) -> Any:
+        """What one bit is worth, rad or m: a number, or one per joint."""
+        step = np.subtract(self.high, self.low, dtype=float) / 2**self.bits
+        return step if np.ndim(step) else float(step)
 
     def __call__(self, q: Array) -> Array:
-        code = np.clip(np.round((q - self.low) / self.step), 0, 2**self.bits - 1)
-        return self.low + self.step * code
+        low = np.asarray(self.low, dtype=float)
+        code = np.clip(np.round((q - low) / self.step), 0, 2**self.bits - 1)
+        return np.asarray(low + self.step * code)
 
 
 class Sensors:
@@ -197,6 +200,10 @@ class Sensors:
         if encoder is not None and adc is not None:
             raise InputError("track: encoder and adc both measure positions; give one of them.")
         optional("track: adc", adc, Adc, "Adc(bits, low, high)")
+        if adc is not None and np.shape(adc.step) not in ((), (robot.nq,)):
+            raise InputError(
+                f"track: adc has a range for {len(adc.step)} joints; expected one, or {robot.nq}."
+            )
         one_of("track: speeds", speeds, ("exact", "differences"))
         self.adc, self.period, self.first = adc, period, v
         self.own = list(robot.system.coordinates)

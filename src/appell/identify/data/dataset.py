@@ -98,7 +98,7 @@ class Data:
     def __repr__(self) -> str:
         return (
             f"<Data of {self.q.shape[1]} joints from {self.origin}: {len(self)} samples, "
-            f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.rate:.4g} a second, low-pass "
+            f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.rate:.4g} per second, low-pass "
             f"{self.cutoff:.4g} Hz>"
         )
 

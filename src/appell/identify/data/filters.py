@@ -12,6 +12,8 @@ import numpy as np
 from appell.robots.robot import Array
 
 _ORDER = 4  # of the Butterworth filter, which runs forwards and backwards
+_SETTLED = 5e-4  # of a step: what an end of the record may add to accelerations, twice
+_FORGOTTEN = 1e-9  # of the filter's start: multiplied by a speed and the sampling rate, still small
 _WINDOW = 5  # samples to either side, of the Hampel filter
 _OUTLIER = 6.0  # standard deviations
 _HEARD = 0.005  # noise by signal, of the power of accelerations
@@ -44,8 +46,31 @@ def low_pass(x: Array, cutoff: float, rate: float) -> Array:
     from scipy.signal import butter, sosfiltfilt
 
     sections = butter(_ORDER, cutoff, fs=rate, output="sos")
-    pad = min(len(x) - 1, int(3 * rate / cutoff) + 1)
+    # Past its ends the signal goes on, mirrored. The filter itself starts at rest: that is a kink,
+    # which a second derivative makes large, so it has to be forgotten before the signal begins.
+    pad = min(len(x) - 1, _memory(cutoff, rate))
     return sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=pad)
+
+
+def settling(cutoff: float, rate: float) -> int:
+    """Samples after which the low-pass has settled after a step.
+
+    A signal and its mirror image differ in curvature, so what is left of a step is what the end of
+    a record adds to accelerations. The count is taken from the filter itself, since near half
+    the sampling rate it rings for longer than the period of its cut-off suggests.
+    """
+    length = _memory(cutoff, rate)
+    step = np.repeat([0.0, 1.0], length)[:, None]
+    left = np.abs(low_pass(step, cutoff, rate)[length:, 0] - 1)
+    return int(np.flatnonzero(left > _SETTLED).max(initial=-1)) + 1
+
+
+def _memory(cutoff: float, rate: float) -> int:
+    """Samples after which nothing of the filter's start is left: its slowest pole says."""
+    from scipy.signal import butter
+
+    slowest = np.abs(butter(_ORDER, cutoff, fs=rate, output="zpk")[1]).max()
+    return int(np.ceil(np.log(_FORGOTTEN) / np.log(slowest)))
 
 
 def derivatives(q: Array, period: float) -> tuple[Array, Array]:

@@ -13,14 +13,19 @@ from appell.errors import InputError
 from appell.given import limits, number
 from appell.identify.data.columns import Names, signals
 from appell.identify.data.dataset import Data
-from appell.identify.data.filters import chosen_cutoff, derivatives, low_pass, without_outliers
+from appell.identify.data.filters import (
+    chosen_cutoff,
+    derivatives,
+    low_pass,
+    settling,
+    without_outliers,
+)
 from appell.identify.data.plausible import Signals, refuse_degrees, refuse_forces, refuse_speeds
 from appell.identify.data.sampling import evenly, period
 from appell.identify.data.table import ColumnTable, log_columns, read_table
 from appell.robots.robot import Array, Numbers, Robot
 
 _SELDOM = 0.2  # s between samples: more is hardly a record of motion
-_EDGE = 2.0  # of the cut-off's time, left out at both ends, where a filter lacks neighbours
 _INDEPENDENT = 2.5  # samples per second over the cut-off: nearer ones repeat each other
 
 
@@ -102,7 +107,7 @@ def _sampled(step: float) -> list[str]:
     if step <= _SELDOM:
         return []
     return [
-        f"only {1 / step:.3g} samples a second: is t in s? Else name the column 't [ms]', or say "
+        f"only {1 / step:.3g} samples per second: is t in s? Else name the column 't [ms]', or say "
         "units={'t': 'ms'} (--unit t=ms)"
     ]
 
@@ -179,17 +184,18 @@ def _filtered(
         f = number("observe: cutoff", cutoff)
     if f >= rate / 2:
         raise InputError(
-            f"observe: cutoff = {f:g} Hz; with {rate:.4g} samples a second expected less than "
+            f"observe: cutoff = {f:g} Hz; with {rate:.4g} samples per second expected less than "
             f"{rate / 2:.4g}."
         )
-    q, tau = (low_pass(found[name], f, rate) for name in ("q", "tau"))
-    v, a = derivatives(q, step)
-    edge = 2 + int(np.ceil(_EDGE * rate / f))
+    # Differences take two samples. A filter slower than the record is refused below anyway.
+    edge = 2 + settling(max(f, 1 / (t[-1] - t[0])), rate)
     if len(t) - 2 * edge < 10:
         raise InputError(
             f"{origin}: {len(t)} samples in {t[-1] - t[0]:.3g} s, of which a filter of {f:.3g} Hz "
-            f"takes {edge} at each end; record for longer, or raise cutoff (--cutoff)."
+            f"takes {edge} or more at each end; record for longer, or raise cutoff (--cutoff)."
         )
+    q, tau = (low_pass(found[name], f, rate) for name in ("q", "tau"))
+    v, a = derivatives(q, step)
     keep = slice(edge, len(t) - edge)
     return Data(t[keep], q[keep], v[keep], a[keep], tau[keep], rate, f, (), origin)
 

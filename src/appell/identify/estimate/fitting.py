@@ -186,7 +186,7 @@ def _unloaded(
 def _weights(given: npt.ArrayLike, joints: int) -> Array:
     weights = np.asarray(given, dtype=float)
     if weights.shape != (joints,) or not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise InputError(f"weights = {given!r}: expected {joints} positive numbers, one a joint.")
+        raise InputError(f"weights = {given!r}: expected {joints} positive numbers, one per joint.")
     return weights
 
 

@@ -75,8 +75,8 @@ class Samples:
             if x.ndim != 2 or x.shape[1] != width:
                 turned = x.ndim == 2 and x.shape[0] == width
                 raise InputError(
-                    f"fit: {name} has shape {x.shape}{where}; expected (N, {width}), a row a sample"
-                    + (": it looks transposed." if turned else ".")
+                    f"fit: {name} has shape {x.shape}{where}; expected (N, {width}), one row per "
+                    "sample" + (": it looks transposed." if turned else ".")
                 )
         counts = {name: len(x) for name, x in zip(NAMES, arrays, strict=True)}
         if len(set(counts.values())) > 1:

@@ -112,7 +112,7 @@ def limits(
     for k in np.flatnonzero(np.isinf(v)).tolist():
         raise InputError(
             f"excite: joint '{joints[k].name}' of '{robot.name}' has no limit of speed; give "
-            "speed=, in rad/s (m/s of a prismatic joint), a number or one a joint."
+            "speed=, in rad/s (m/s of a prismatic joint), a number or one per joint."
         )
     return MotionLimits(
         lower,

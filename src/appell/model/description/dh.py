@@ -43,7 +43,7 @@ def from_dh(
     link_names: Sequence[str] | None = None,
     physical: bool | None = True,
 ) -> Model:
-    """A chain from its Denavit-Hartenberg table; one entry a joint in every argument.
+    """A chain from its Denavit-Hartenberg table; one entry per joint in every argument.
 
     ``convention="modified"`` (Craig: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), frame i on joint i)
     or ``"standard"`` (Paul: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the end of link i).
@@ -65,7 +65,7 @@ def from_dh(
     }.items():  # fmt: skip
         entries = n if given is None and label not in ("com", "inertia") else _count(given, label)
         if entries != n:
-            raise ModelError(f"{label} has {entries} entries and alpha {n}: one a joint.")
+            raise ModelError(f"{label} has {entries} entries and alpha {n}: one per joint.")
     angles, lengths, offsets = (
         _column(label, x, n) for label, x in (("alpha", alpha), ("a", a), ("d", d))
     )
@@ -128,7 +128,9 @@ def _count(given: Any, label: str = "alpha") -> int:
     try:
         n = len(given)
     except TypeError:
-        raise ModelError(f"{label} = {given!r}: expected a list with one entry a joint.") from None
+        raise ModelError(
+            f"{label} = {given!r}: expected a list with one entry per joint."
+        ) from None
     if n == 0:
         raise ModelError(f"{label} is empty: a robot has at least one joint.")
     return n
@@ -150,15 +152,15 @@ def _column(
     *,
     finite: bool = True,
 ) -> list[float]:
-    """One number a joint; finite ones, unless infinity is what is meant without them."""
+    """One number per joint; finite ones, unless infinity is what is meant without them."""
     if numbers is None and default is not None:
         return [default] * n
     try:
         column = np.asarray(numbers, dtype=float)
     except (TypeError, ValueError):
-        raise ModelError(f"{label} = {numbers!r}: expected {n} numbers, one a joint.") from None
+        raise ModelError(f"{label} = {numbers!r}: expected {n} numbers, one per joint.") from None
     if column.shape != (n,):
-        raise ModelError(f"{label} has shape {column.shape}; expected {n} numbers, one a joint.")
+        raise ModelError(f"{label} has shape {column.shape}; expected {n} numbers, one per joint.")
     for i, x in enumerate(column):
         if finite and not (np.isfinite(x) or (x == inf and default == inf)):
             raise ModelError(f"{label} of joint {i + 1} is {x}; expected a finite number.")

@@ -194,7 +194,7 @@ class Controller:
         return wanted
 
     def _switched(self, k: int) -> int:
-        """The outputs that are on; a mission of one's own may give anything."""
+        """The outputs that are on; a mission of your own may give anything."""
         try:
             return outputs_of(self.mission, k, self.machine)
         except Exception as problem:  # whatever it does, the arm must stop

@@ -21,7 +21,7 @@ ONE_TURN, RISE = 0.7, 0.1  # s: a revolution of the motor takes, and to come to 
 
 
 class Homing:
-    """The slow move: a reference a cycle, until ``done``."""
+    """The slow move: one reference per cycle, until ``done``."""
 
     def __init__(self, machine: Machine, reading: Reading, q: Array) -> None:
         self.machine, self.first = machine, reading

@@ -45,7 +45,7 @@ def outputs_of(mission: Any, k: int, machine: Machine) -> int:
 
 
 def refuse_mission(mission: Any, machine: Machine) -> None:
-    """Of one's own: what is not as `Mission` says, before anything moves."""
+    """Refuse, before anything moves, a mission of your own that is not as `Mission` says."""
     name, n = type(mission).__name__, machine.n
     if isinstance(mission, type):
         raise InputError(f"rig: {mission.__name__} is a class; expected a mission made by it.")
@@ -63,7 +63,7 @@ def refuse_mission(mission: Any, machine: Machine) -> None:
 
 
 def reference_refusal(given: Any, before: Array, machine: Machine, most: float) -> str | None:
-    """Why what a mission of one's own gives in a cycle is no reference; ``most`` rad are a jump."""
+    """Why what a mission of your own gives in a cycle is no reference; ``most`` rad are a jump."""
     n = machine.n
     fits = isinstance(given, tuple | list) and len(given) == 3
     if not fits or any(np.shape(x) != (n,) or not np.isfinite(x).all() for x in given):

@@ -25,7 +25,7 @@ Levels = dict[str, Array]  # 1 where an output is on, by its name
 _TIMES = {"s": 1.0, "ms": 1e-3}
 _ANGLES = {"rad": 1.0, "deg": np.pi / 180}
 _LENGTHS = {"m": 1.0, "mm": 1e-3}
-_BESIDES = re.compile(r"(v|a|tau)\d+\s*(\[.*\])?$")
+_BESIDES = re.compile(r"(v|a|tau)\d+$")
 
 
 def read_motion(
@@ -45,7 +45,8 @@ def read_motion(
     unit if it likes: ``t [ms]``, ``q2 [deg]``, ``q3 [mm]``. ``kinds`` are those of the joints, all
     revolute if not given. A column named as one of the ``outputs`` has 1 where that is on from its
     row's time on, until the next row's, and 0 where it is off. Columns of speeds, accelerations and
-    torques (v1, a1, tau1), which files of other commands have, are left alone. An npz file has the
+    torques (v1, a1, tau1), which files of other commands have, are left alone, unless joints have
+    these names and no column is named q1. An npz file has the
     arrays t, (m,), and q, (m, n), and one, (m,), for each output.
     """
     number("speed", speed)
@@ -136,20 +137,23 @@ def _from_csv(
         raise InputError(f"{path}: expected rows t, q1, q2, ... of as many numbers each.")
     levels: Levels = {}
     if names is not None:
-        names, table, levels = _without_outputs(path, names, table, outputs)
+        names, table, levels = _without_outputs(path, names, table, outputs, joints)
         table = _in_order(path, names, table, kinds, joints)
     return table[:, 0], table[:, 1:], levels
 
 
 def _without_outputs(
-    path: Path, names: list[str], table: Array, outputs: Sequence[str]
+    path: Path, names: list[str], table: Array, outputs: Sequence[str], joints: Sequence[str]
 ) -> tuple[list[str], Array, Levels]:
     """The columns of times and positions, and those of outputs by their names."""
     mine = [k for k, text in enumerate(names[: table.shape[1]]) if text.strip() in outputs]
     levels = {names[k].strip(): table[:, k] for k in mine}
     if len(levels) < len(mine):
         raise InputError(f"{path}: a column of an output is there twice; expected each once.")
-    mine += [k for k, x in enumerate(names[: table.shape[1]]) if _BESIDES.match(x.strip())]
+    # Where positions are numbered, v1 is a speed; else it may be the name of a joint.
+    plain = [_name_and_unit(x)[0] for x in names[: table.shape[1]]]
+    positions = () if "q1" in plain else joints
+    mine += [k for k, x in enumerate(plain) if _BESIDES.match(x) and x not in positions]
     others = [name for k, name in enumerate(names) if k not in mine]
     return others, np.delete(table, mine, axis=1), levels
 

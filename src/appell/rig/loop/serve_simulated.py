@@ -23,7 +23,7 @@ _MOST = 1000  # cycles that are made up for at once
 
 
 def serve(rig: Rig, channel: Channel, lines: Callable[[], list[bytes] | None]) -> dict[str, Any]:
-    """A cycle a period until it is told to end. What it came to.
+    """One cycle per period until it is told to end. What it came to.
 
     ``lines`` gives what was said to it since it was last asked, None when nobody is there any more.
     After a stall it makes up for the cycles that passed, as a real arm would not have stood still,

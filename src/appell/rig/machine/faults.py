@@ -154,7 +154,7 @@ def refuse_simulated(faults: Sequence[Fault], own: Sequence[str]) -> None:
     for fault in faults:
         if fault.kind not in own:
             raise InputError(
-                f"fault '{fault.kind}': a machine of one's own takes no faults but "
+                f"fault '{fault.kind}': a machine of your own takes no faults but "
                 f"{' and '.join(own)}; leave it out, or run without hardware."
             )
 

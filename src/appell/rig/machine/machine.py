@@ -300,10 +300,20 @@ def arm_of(robot: Dynamics) -> Robot:
     return robot
 
 
+_LIGHT = 1.0  # rad/s^2 or m/s^2 that assumed friction takes: gains overcome it within 0.05 rad
+
+
+def _least_inertia(arm: Robot) -> Array:
+    """What each joint accelerates at the neutral position while the others are free, kg m^2 or kg:
+    files often have efforts that are far beyond what their light links need."""
+    inverse = np.linalg.inv(np.asarray(arm.mass_matrix(arm.neutral()), dtype=float))
+    return np.asarray(1 / np.diag(inverse))
+
+
 def machine_for(robot: Dynamics) -> Machine:
     """The machine of an arm: the PUMA's for a PUMA; for another arm one that fits its joints, with
     encoders of 1000 counts behind gears of 100, and motors that give the joints' efforts at their
-    speeds, all assumed.
+    speeds, and dry friction of 1% of these, or less where links are light, all assumed.
 
     Args:
         robot: The arm.
@@ -353,7 +363,7 @@ def machine_for(robot: Dynamics) -> Machine:
         amplifier=current / full,
         supply=supply,
         full_scale=full,
-        coulomb=0.01 * effort,
+        coulomb=np.minimum(0.01 * effort, _LIGHT * _least_inertia(arm)),
         brake=3 * effort,
         kinds=tuple(joint.kind for joint in robot.model.joints),
     )

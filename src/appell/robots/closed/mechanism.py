@@ -19,7 +19,7 @@ List = Sequence[Scalar]
 
 
 class Constraint(Protocol):
-    """What forbids motion: a loop, a rolling wheel, or rows of one's own."""
+    """What forbids motion: a loop, a rolling wheel, or rows of your own."""
 
     @property
     def name(self) -> str: ...

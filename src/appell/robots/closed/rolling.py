@@ -114,7 +114,7 @@ class KnifeEdge:
 
 @dataclass(frozen=True)
 class Custom:
-    """Constraints of one's own: values that must be zero.
+    """Constraints of your own: values that must be zero.
 
     They are linear in the tree's speeds v, and made of q by + - * / and sin, cos, sqrt of
     `appell.maths.scalar`, without branches: scalars here are not only floats. Both functions are

@@ -93,6 +93,10 @@ class SideFile(_Entry):
 
 def close_by_file(robot: Robot, path: str | os.PathLike[str]) -> ClosedRobot:
     """The robot closed as a side file says."""
+    if not isinstance(robot, Robot):
+        raise ModelError(
+            f"'{robot.name}' has loops of its own; a side file closes robots without: leave it out."
+        )
     file = read_side_file(path)
     entries: list[Any] = [*file.loop, *file.rolling, *file.knife_edge]
     if not entries:

@@ -22,9 +22,10 @@ from appell.show.viewer.postures import Postures
 from appell.show.viewer.robot_scene import RobotScene
 from appell.show.viewer.server import start_server, stop_server
 from appell.show.viewer.stage import Stage
+from appell.show.whole_file import write_whole
 
 _FRAMES = 30.0  # a second
-_MOST = 1800  # frames: of longer motions, fewer a second are taken
+_MOST = 1800  # frames: of longer motions, fewer per second are taken
 
 
 def write_page(path: str | os.PathLike[str], shown: Any, q: Any = None) -> Path:
@@ -33,7 +34,7 @@ def write_page(path: str | os.PathLike[str], shown: Any, q: Any = None) -> Path:
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"html = {str(path)!r}; expected the name of an .html file.")
-    target.write_text(page_of(shown, q), encoding="utf-8")
+    write_whole(target, page_of(shown, q))
     return target
 
 

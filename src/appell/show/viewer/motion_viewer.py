@@ -22,7 +22,7 @@ from appell.show.viewer.stage import Stage, wxyz
 from appell.show.viewer.wall_shapes import push, wall_surfaces
 
 _SLOWEST, _FASTEST = 1e-4, 1e4  # of the speed that can be asked for
-_FRAMES, _PLOTS = 30.0, 8.0  # a second
+_FRAMES, _PLOTS = 30.0, 8.0  # per second
 
 
 class MotionStage:

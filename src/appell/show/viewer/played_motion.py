@@ -14,11 +14,11 @@ from appell.errors import InputError, ModelError
 from appell.model.model import Model
 from appell.model.place import Place
 from appell.model.shapes import Array
-from appell.model.units import TURNING, Units
+from appell.model.units import Units
 from appell.robots.dynamics import Dynamics
 from appell.robots.registry import load
 from appell.robots.robot_data import model_hash
-from appell.show.viewer.read_outs import units_of_speeds
+from appell.show.viewer.read_outs import units_of_actuators, units_of_speeds
 from appell.simulation.contacts.sampled_wall import drawn_walls
 
 _SAMPLES = 400  # of a plot
@@ -175,8 +175,7 @@ def _motion_curves(robot: Dynamics, q: Array, v: Array) -> list[Curves]:
 
 
 def _force_curves(robot: Dynamics, tau: Array) -> list[Curves]:
-    known = dict(zip(robot.independent, units_of_speeds(robot), strict=True))
-    units = [known.get(name, TURNING) for name in robot.actuated]
+    units = units_of_actuators(robot)
     curves = []
     for force in dict.fromkeys(u.force for u in units):
         k = [j for j, u in enumerate(units) if u.force == force]

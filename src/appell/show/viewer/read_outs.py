@@ -32,11 +32,21 @@ class Row(NamedTuple):
 
 def units_of_speeds(robot: Dynamics) -> tuple[Units, ...]:
     """The units of the joints that have the speeds v, in order."""
+    return _units_named(robot, robot.independent)
+
+
+def units_of_actuators(robot: Dynamics) -> tuple[Units, ...]:
+    """The units of the joints that actuators drive, in order; in loops these may be others than
+    those that have the speeds."""
+    return _units_named(robot, robot.actuated)
+
+
+def _units_named(robot: Dynamics, names: Sequence[str]) -> tuple[Units, ...]:
+    """The units of joints by name; all joints of spherical robots turn."""
     if not isinstance(robot.model, Model):
-        return (TURNING,) * robot.nv
-    joints = {joint.name: joint for joint in robot.model.joints}
-    screws = [joints[name].screw for name in robot.independent]
-    return tuple(TURNING if screw.angle else SLIDING for screw in screws)
+        return (TURNING,) * len(names)
+    sliding = {joint.name for joint in robot.model.joints if not joint.screw.angle}
+    return tuple(SLIDING if name in sliding else TURNING for name in names)
 
 
 def gravity_rows(robot: Dynamics, q: Array) -> list[Row]:
@@ -56,12 +66,8 @@ def actuator_rows(robot: Dynamics, q: Array) -> list[Row]:
         values = np.asarray(robot.inverse_dynamics(q, zero, zero), dtype=float)
     except AppellError:
         return []
-    known = {joint.name: joint for joint in robot.model.joints}
-    rows = []
-    for name, value in zip(robot.actuated, values, strict=True):
-        sliding = name in known and not known[name].screw.angle
-        rows.append(Row(name, float(value), (SLIDING if sliding else TURNING).force))
-    return rows
+    rows = zip(robot.actuated, values, units_of_actuators(robot), strict=True)
+    return [Row(name, float(value), unit.force) for name, value, unit in rows]
 
 
 def summary_rows(robot: Dynamics, q: Array, v: Array | None = None) -> list[Row]:

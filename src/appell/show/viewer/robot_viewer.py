@@ -25,7 +25,7 @@ from appell.show.viewer.read_outs import (
     table,
 )
 from appell.show.viewer.robot_scene import RobotScene
-from appell.show.viewer.server import LOOPBACK, start_server, stop_server
+from appell.show.viewer.server import LOOPBACK, address, start_server, stop_server
 from appell.show.viewer.stage import Stage, wxyz
 
 _NUDGE = 0.1  # rad or m: what a press of a button moves
@@ -47,8 +47,8 @@ class Viewer:
     def url(self) -> str:
         """The page's address."""
         host = self.server.get_host()
-        name = "127.0.0.1" if host in ("0.0.0.0", "::") else host
-        return f"http://{name}:{self.server.get_port()}"
+        name = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)
+        return f"http://{address(name, self.server.get_port())}"
 
     def open(self) -> None:
         """Open the page in the user's browser, if there is one."""

@@ -29,10 +29,13 @@ class Triangles(NamedTuple):
 
 def triangles(shape: Shape) -> list[Triangles]:
     """The surfaces of a shape, about its own origin. A mesh whose file is missing or broken is
-    warned of, and a small sphere stands in its place."""
+    warned of, and a small sphere stands in its place; a shape without extent is left out."""
     colour = shape.colour or _DEFAULT
     if shape.kind != "mesh":
-        return [_surface(_primitive(shape), colour)]
+        if _has_extent(shape):
+            return [_surface(_primitive(shape), colour)]
+        _left_out(shape)
+        return []
     path, why = shape.path(), "there is no such file"
     if path is not None:
         try:
@@ -51,6 +54,25 @@ def triangles(shape: Shape) -> list[Triangles]:
     import trimesh
 
     return [_surface(trimesh.creation.icosphere(2, _STAND_IN), colour)]
+
+
+def _has_extent(shape: Shape) -> bool:
+    """Whether there is a surface: a flat box has one, a thread and a point have none."""
+    if shape.kind == "box":
+        return sum(x > 0 for x in shape.sizes) > 1
+    if shape.kind in ("sphere", "capsule"):
+        return shape.sizes[0] > 0
+    return shape.kind != "cylinder" or min(shape.sizes) > 0
+
+
+def _left_out(shape: Shape) -> None:
+    sizes = ", ".join(f"{x:g}" for x in shape.sizes)
+    warn(
+        f"the {shape.kind} of link '{shape.link}' has no extent (sizes {sizes} m) and is not drawn;"
+        " give it sizes above zero.",
+        UrdfWarning,
+        stacklevel=3,
+    )
 
 
 def _primitive(shape: Shape) -> Any:

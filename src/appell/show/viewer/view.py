@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +94,21 @@ def _scene_of(shown: Any, robot: Dynamics | None) -> Any:
 
 
 def animation_of(shown: Any, robot: Dynamics | None = None) -> str:
-    """The text of a page with the moving robot of a run, a log or a `PlayedMotion`."""
+    """The text of a page with the moving robot of a run, a log or a `PlayedMotion`; where the
+    viewer is not installed, with a moving picture of it, and a warning that says so."""
+    scene = _scene_of(shown, robot)
+    if absent := missing():
+        from appell.show.film_page import film_page
+
+        warnings.warn(
+            f"{' and '.join(absent)} not installed: the animation is a moving picture, which "
+            "cannot be turned; for a scene that can, pip install 'appell[view]'.",
+            stacklevel=2,
+        )
+        return film_page(scene)
     from appell.show.viewer.animated_page import page_of
 
-    require_viewer()
-    return page_of(_scene_of(shown, robot))
+    return page_of(scene)
 
 
 def view_file(path: Path, robot: Dynamics | None) -> Any:

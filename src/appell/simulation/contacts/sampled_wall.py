@@ -20,7 +20,7 @@ _LEAST = 0.1  # m
 @dataclass(frozen=True, eq=False)
 class SampledWall(Wall):
     """A wall that is known by its gaps (n, n, n), in m, at the corners of a grid from ``low`` to
-    ``high``: what is left of a wall of one's own in a file. It can be drawn, not simulated."""
+    ``high``: what is left of a wall of your own in a file. It can be drawn, not simulated."""
 
     low: Any
     high: Any

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from appell import __version__
 from appell.compile.identity import source_identity
 from appell.errors import InputError
-from appell.study.scenario import FILES, Source, is_file
+from appell.study.scenario import FILES, Source, coded, is_file
 from appell.study.sweeps.study_file import Study, checked_study
 
 _PLAIN = ("title", "points", "block", "tune")  # entries that change no point
@@ -58,6 +58,7 @@ def bundle_of(study: Study) -> Bundle:
         folder = base.source.folder
         data["scenario"] = json.loads(base.text())
         _take_files(data, folder, files)
+        _take_code(data["scenario"], folder, files)
     for name in _functions(data):
         _take_module(name.partition(":")[0], [folder, Path()], files)
     return Bundle(json.dumps(data), files, versions())
@@ -144,6 +145,16 @@ def _taken(name: str, path: str, folder: Path, files: dict[str, bytes]) -> str:
     kept = f"files/{digest}-{file.name.removeprefix(f'{digest}-')}"
     files[kept] = content
     return kept
+
+
+def _take_code(scenario: dict[str, Any], folder: Path, files: dict[str, bytes]) -> None:
+    """Take along modules that the scenario names with a path, and name them without it."""
+    for table, key in coded(scenario):
+        path, slash, name = table[key].rpartition("/")
+        if slash:
+            place = folder / Path(path or "/").expanduser()
+            _take_module(name.partition(":")[0], [place], files)
+            table[key] = name
 
 
 def _functions(data: Any) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""The results of a sweep on disk: a folder of Parquet files, one for each block of points.
+"""The results of a sweep on disk: a folder of files, one for each block of points.
 
     study.json           the study, what its points depend on, how many are in a block
     inputs/              the files that the study reads, if any
-    points/              the dataset, for pandas, Polars, DuckDB, ...: a file per block
+    points/              the dataset: a Parquet file per block, for pandas, Polars, DuckDB, ...;
+                         .npz files where pyarrow is not installed
     sweep.log            what happened, with the time
 
 A file appears whole, by renaming, or not at all. Whatever ends a sweep, what is there is right, and
@@ -22,11 +23,10 @@ from typing import Any
 import numpy as np
 
 from appell.errors import AppellError, InputError
-from appell.robots.dynamics import Array
 from appell.study.scenario import Source
+from appell.study.sweeps.block_files import format_of, part_files
 from appell.study.sweeps.bundle import Bundle, differing
 from appell.study.sweeps.points import Columns
-from appell.study.sweeps.require import parquet
 from appell.study.sweeps.study_file import Study, checked_study
 
 _STUDY, _POINTS, _INPUTS, _LOCK = "study.json", "points", "inputs", ".lock"
@@ -36,12 +36,12 @@ class Dataset:
     """The folder of a sweep, held by this process until it is closed."""
 
     def __init__(self, folder: Path, bundle: Bundle, block: int) -> None:
-        parquet()
         self.folder, self.bundle = folder, bundle
         self.hash = bundle.hash
         self._make()
         self._lock = locked(folder)
         try:
+            self.format = format_of(folder / _POINTS)
             self.block = self._begun(block)
         except BaseException:
             self.close()
@@ -130,39 +130,34 @@ class Dataset:
 
     def _rows(self, file: Path) -> int:
         """How many points a file has; none if it is not one of this study."""
-        pq = parquet()
         try:
-            found = pq.read_metadata(file)
+            rows, study = self.format.head(file)
         except (OSError, ValueError):  # pyarrow.ArrowInvalid is a ValueError
             return 0
-        return int(found.num_rows) if hash_in(found) == self.hash else 0
+        return rows if study == self.hash else 0
+
+    def failed(self, missing: Sequence[int]) -> int:
+        """How many points failed in the blocks that are there, all but the ``missing`` ones."""
+        skipped = set(missing)
+        files = [file for k, file in self.parts().items() if k not in skipped]
+        return sum(int(self.format.read(file, ["failed"])["failed"].sum()) for file in files)
 
     def write(self, block: int, columns: Columns) -> None:
         """Keep a block; the file is there whole when this returns, or not at all."""
-        table = table_of(columns, self.hash)
-        pq = parquet()
-        path = self.folder / _POINTS / f"part-{block:08d}.parquet"
-        appear(path, lambda scratch: pq.write_table(table, scratch))
+        path = self.folder / _POINTS / f"part-{block:08d}{self.format.suffix}"
+        appear(path, lambda scratch: self.format.write(scratch, columns, self.hash))
 
     def level(self) -> None:
         """Give all files the same columns: those of a block in which every point failed may not
         have been known."""
-        import pyarrow as pa
-
-        pq = parquet()
         files = self.parts()
-        schemas = {k: pq.read_schema(file) for k, file in files.items()}
-        whole = pa.unify_schemas(list(schemas.values()), promote_options="permissive")
-        for k, schema in schemas.items():
-            if schema.names != whole.names:
-                table = pq.read_table(files[k], partitioning=None)
-                for name in whole.names:
-                    if name not in table.column_names:
-                        empty = pa.nulls(len(table), whole.field(name).type)
-                        table = table.append_column(name, empty)
-                table = table.select(whole.names).cast(whole.remove_metadata())
-                table = table.replace_schema_metadata(schema.metadata)
-                appear(files[k], lambda scratch, table=table: pq.write_table(table, scratch))
+        names = {k: self.format.names(file) for k, file in files.items()}
+        whole = list(dict.fromkeys(name for own in names.values() for name in own))
+        for k, own in names.items():
+            if own != whole:
+                columns = self.format.read(files[k])
+                nothing = np.full(len(columns["point"]), np.nan)
+                self.write(k, {name: columns.get(name, nothing) for name in whole})
 
     def log(self, text: str) -> None:
         """Add a line to the sweep's log."""
@@ -200,84 +195,40 @@ def study_in(folder: Path) -> Study:
     return checked_study(told, Source(folder / _INPUTS / _STUDY, json.dumps(told)))
 
 
-def hash_in(found: Any) -> str:
-    """Of which study a Parquet file is, by its metadata."""
-    return str((found.metadata or {}).get(b"appell.study", b"").decode(errors="replace"))
-
-
 def parts(folder: Path) -> dict[int, Path]:
     """The files of a sweep's folder, by the numbers of their blocks."""
-    found = {}
-    for file in (folder / _POINTS).glob("part-*.parquet"):
-        number = file.stem.removeprefix("part-")
-        if number.isdigit() and file.is_file():
-            found[int(number)] = file
-    return dict(sorted(found.items()))
+    return part_files(folder / _POINTS)
 
 
-def read_columns(folder: Path, names: Sequence[str] | None = None) -> dict[str, Array]:
-    """The columns of a sweep, or some of them, in the order of the points."""
-    import pyarrow as pa
-
-    pq = parquet()
+def read_columns(folder: Path) -> Columns:
+    """The columns of a sweep, in the order of the points."""
     files, own = parts(folder), read_head(folder)["hash"]
     if not files:
         raise InputError(f"'{folder}' has no points yet; run the sweep.")
+    form = format_of(folder / _POINTS)
     try:
         for file in files.values():
-            if hash_in(pq.read_metadata(file)) != own:
+            if form.head(file)[1] != own:
                 raise ValueError(f"{file.name} is of another study")
-        tables = [pq.ParquetFile(file).read(columns=_known(names, file)) for file in files.values()]
-        table = pa.concat_tables(tables, promote_options="permissive")
+        return joined([form.read(file) for file in files.values()])
     except (OSError, ValueError) as problem:
         raise InputError(
             f"'{folder}' has a damaged file: {str(problem).rstrip('.')}. Run the sweep again."
         ) from None
-    return {name: _array(table[name]) for name in table.column_names}
 
 
-def _known(names: Sequence[str] | None, file: Path) -> list[str] | None:
-    if names is None:
-        return None
-    there = parquet().read_schema(file).names
-    return [name for name in names if name in there]
-
-
-def _array(column: Any) -> Array:
-    """A column as an array; numbers that are not there are NaN."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_floating(kind):
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    array = np.empty(len(column), dtype=object)
-    array[:] = [tuple(x) if isinstance(x, list) else x for x in column.to_pylist()]
-    return array
+def joined(blocks: Sequence[Columns]) -> Columns:
+    """The columns of blocks one after another; those that a block does not have are NaN in it."""
+    names = dict.fromkeys(name for block in blocks for name in block)
+    return {
+        name: np.concatenate(
+            [b[name] if name in b else np.full(len(b["point"]), np.nan) for b in blocks]
+        )
+        for name in names
+    }
 
 
 # Writing
-
-
-def table_of(columns: Columns, told: str) -> Any:
-    """The columns as an Arrow table; measures of failed points are null."""
-    import pyarrow as pa
-
-    failed = np.asarray(columns["failed"], dtype=bool)
-    names = list(columns)
-    measures = set(names[names.index("reason") + 1 :])
-    arrays = {}
-    for name, x in columns.items():
-        if name == "reason":
-            arrays[name] = pa.array(list(x), pa.string())
-        elif name in measures:
-            arrays[name] = pa.array(x, pa.float64(), mask=failed | np.isnan(x))
-        elif x.dtype == object:
-            arrays[name] = pa.array([list(y) if isinstance(y, tuple) else y for y in x])
-        else:
-            arrays[name] = pa.array(x)
-    return pa.table(arrays).replace_schema_metadata({"appell.study": told})
 
 
 def appear(path: Path, write: Any) -> None:

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.control.rollouts.payload import Payload
+from appell.control.tracking.closed_loop import ROUNDING
 from appell.control.tracking.hardware import Friction
 from appell.maths.scalar import sign
 from appell.robots.dynamics import Array
 from appell.robots.robot import is_tree
+from appell.study.disturbances import window
 from appell.study.positions import positions_of
 from appell.study.scenario import Payload as PayloadSection
 from appell.study.scenario import Rubbing, Scenario
@@ -292,8 +294,11 @@ def _pushes(built: Built) -> Any:
     for d in scenario.disturbances:
         assert d.joint is not None
         assert isinstance(d.force, float)
-        end = None if d.end is None else round(d.end / period)
-        windows.append((robot.independent.index(d.joint), d.force, round(d.start / period), end))
+        ends = [x / period for x in window(d, period) if x < np.inf]
+        if any(abs(x - round(x)) > ROUNDING for x in ends):
+            raise NoRolloutError("a disturbance begins or ends between samples")
+        start, end = round(ends[0]), None if d.end is None else round(ends[1])
+        windows.append((robot.independent.index(d.joint), d.force, start, end))
 
     def external(t: Any, q: Any, v: Any) -> list[Any]:
         push: list[Any] = [0.0] * robot.nv

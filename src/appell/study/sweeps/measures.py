@@ -13,11 +13,12 @@ import numpy as np
 
 from appell.control.rollouts.rollout import Rollout
 from appell.errors import InputError, nearest
+from appell.model.units import units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation import Run
+from appell.study.own_code import imported
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
-from appell.study.scenario_build import imported
 from appell.study.scenario_tasks import FollowedTask
 
 
@@ -97,7 +98,7 @@ MEASURES: dict[str, Measure] = {
     "peak_torque": Measure("N m or N", "d",
                            lambda run, _: np.abs(run.tau[:-1]).max(axis=0, initial=0.0),
                            "peak_torque"),
-    "peak_speed": Measure("rad/s or m/s", "n", lambda run, _: np.abs(run.v).max(axis=0),
+    "peak_speed": Measure("rad/s or m/s", "n", lambda run, _: run.largest_speeds,
                           "peak_speed"),
     "effort": Measure("N^2 m^2 s", "", _effort, "effort"),
     "work": Measure("J", "", _work, "work"),
@@ -114,6 +115,19 @@ MEASURES: dict[str, Measure] = {
     "expected": Measure("1 or 0", "", lambda run, _: np.nan, None),
 }  # fmt: skip
 ALWAYS = ("first_violation", "q", "v", "cost")  # of a rollout, whatever it is asked to watch
+
+
+def unit_for(robot: Any, unit: str, part: str = "") -> str:
+    """The unit of a measure, such as "rad or m", for a robot: one of both if all its joints, or
+    the one that is asked for, have it."""
+    joints = list(robot.joint_names)
+    units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
+    kinds = {units[part]} if part in units else set(units.values())
+    if len(kinds) != 1:
+        return unit
+    own = kinds.pop()
+    told = {"rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force}
+    return told.get(unit, unit)
 
 
 class Chosen(NamedTuple):

@@ -13,9 +13,10 @@ from appell.compile.gpu.driver import has_gpu
 from appell.control.rollouts.rollout import Rollout, rollout
 from appell.errors import AppellError, GpuError, InputError, shorten
 from appell.robots.dynamics import Array, Dynamics
+from appell.study.own_code import imported
 from appell.study.run_scenario import Result, run
 from appell.study.scenario import Scenario
-from appell.study.scenario_build import Built, build, imported, robot_of
+from appell.study.scenario_build import Built, build, robot_of
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
 from appell.study.sweeps.lanes import NoRolloutError, Prepared, bare, lane_of
@@ -435,9 +436,11 @@ def _lost(runs: Rollout, k: int) -> str:
     at = runs.reductions["failed_at"][k]
     if np.isfinite(at):
         return f"numbers are not finite from {at:.6g} s on"
-    return (
-        f"near a singular configuration of its loops at {runs.reductions['singular_at'][k]:.6g} s"
-    )
+    singular = runs.reductions.get("singular_at")
+    if singular is not None and np.isfinite(singular[k]):
+        return f"near a singular configuration of its loops at {singular[k]:.6g} s"
+    at = runs.reductions["unsolved_at"][k]
+    return f"the iteration of implicit_midpoint did not converge at {at:.6g} s; take shorter steps"
 
 
 def _hashable(x: Any) -> Any:

@@ -9,7 +9,7 @@ from appell.errors import AppellError
 
 
 def has_parquet() -> bool:
-    """Whether results can be kept block by block."""
+    """Whether results can be kept as Parquet files."""
     return find_spec("pyarrow") is not None
 
 
@@ -17,7 +17,8 @@ def parquet() -> Any:
     """pyarrow.parquet, by which results are kept."""
     if not has_parquet():
         raise AppellError(
-            "sweeps are kept as Parquet files, which need pyarrow: pip install 'appell[cluster]'."
+            "this sweep is kept as Parquet files, which need pyarrow: pip install "
+            "'appell[cluster]'."
         )
     import pyarrow.parquet
 

@@ -23,7 +23,8 @@ _DECADES = 100.0  # the ratio of the quantiles beyond which a logarithmic axis s
 
 
 class Spread(NamedTuple):
-    """Where numbers lie; those that are not finite are counted apart."""
+    """Where numbers lie. Infinite ones have their places at the ends: the median of points most
+    of which never settle is infinite."""
 
     finite: int
     infinite: int
@@ -45,6 +46,20 @@ class Histogram(NamedTuple):
     above: int = 0
 
 
+def _quantile(x: Array, share: Any) -> Any:
+    """A quantile of sorted numbers, as `numpy.quantile`; one between two numbers of which one is
+    infinite is infinite."""
+    n = len(x)
+    at = np.asarray(share, dtype=float) * max(0, n - 1)
+    if not n:
+        return np.full(at.shape, np.nan)[()]
+    k = np.floor(at).astype(int)
+    low, high, part = x[k], x[np.minimum(k + 1, n - 1)], at - k
+    whole = (part == 0) | (low == high)  # nothing of the other, and infinity times 0 is no number
+    with np.errstate(invalid="ignore"):
+        return np.where(whole, low, low * (1 - part) + high * part)[()]
+
+
 class Numbers:
     """A column of numbers: those that are finite, sorted, and how many others there are."""
 
@@ -53,25 +68,21 @@ class Numbers:
         finite = np.isfinite(x)
         self.finite = np.sort(x[finite])
         self.missing = int(np.isnan(x).sum())
-        self.infinite = len(x) - len(self.finite) - self.missing
+        self._below, self._above = x[x == -np.inf], x[x == np.inf]
+        self.infinite = len(self._below) + len(self._above)
 
     def quantile(self, share: Any) -> Any:
         """The number below which a share of the finite ones lies, between two of them in
         proportion, as `numpy.quantile`; NaN if there is none."""
-        x, n = self.finite, len(self.finite)
-        at = np.asarray(share, dtype=float) * max(0, n - 1)
-        if not n:
-            return np.full(at.shape, np.nan)[()]
-        k = np.floor(at).astype(int)
-        low, high = x[k], x[np.minimum(k + 1, n - 1)]
-        part = at - k
-        return (low * (1 - part) + high * part)[()]
+        return _quantile(self.finite, share)
 
     @property
     def spread(self) -> Spread:
-        """Least, largest, mean and quantiles."""
-        low, q05, median, q95, high = map(float, self.quantile([0.0, 0.05, 0.5, 0.95, 1.0]))
-        mean = float(np.mean(self.finite)) if len(self.finite) else np.nan
+        """Least, largest, mean and quantiles, of infinite numbers, too."""
+        x = np.concatenate([self._below, self.finite, self._above])
+        low, q05, median, q95, high = map(float, _quantile(x, [0.0, 0.05, 0.5, 0.95, 1.0]))
+        both = len(self._below) and len(self._above)
+        mean = float(np.mean(x)) if len(x) and not both else np.nan
         count = len(self.finite)
         return Spread(count, self.infinite, self.missing, low, q05, median, q95, high, mean)
 

@@ -45,7 +45,7 @@ seed = 1
 
 # What is kept of each point; also {", ".join(other)}.
 # Behind a dot, one joint's: "peak_torque.{(built.robot.actuated or built.robot.joint_names)[0]}".
-measures = {json.dumps(kept)}
+measures = {json.dumps(kept)}{_tolerance(follows)}
 
 # What varies: a field of the scenario by its path, and how. Also log_uniform = [from, to],
 # normal = [mean, deviation], triangular = [from, most likely, to], values = ["a", "b"], ...
@@ -53,6 +53,12 @@ measures = {json.dumps(kept)}
 [vary]
 {chr(10).join(lines)}
 """
+
+
+def _tolerance(follows: bool) -> str:
+    """The line that says from which error on a run has settled, where there are errors."""
+    usual = Study.model_fields["tolerance"].default
+    return f"\ntolerance = {usual:g}       # rad or m, of settling_time and success" * follows
 
 
 def _varied(built: Built) -> Iterator[str]:

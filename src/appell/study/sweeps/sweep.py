@@ -17,14 +17,13 @@ from appell.compile.gpu.driver import driver
 from appell.errors import InputError
 from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
+from appell.study.own_code import imported
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
-from appell.study.scenario_build import imported
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.dask_engine import DaskEngine, Stretch
-from appell.study.sweeps.dataset import Dataset, read_columns, read_head, study_in
+from appell.study.sweeps.dataset import Dataset, joined, read_columns, read_head, study_in
 from appell.study.sweeps.points import Columns, Points
-from appell.study.sweeps.require import parquet
 from appell.study.sweeps.study_file import Study, read_study
 from appell.study.sweeps.sweep_progress import Progress, silent
 
@@ -296,7 +295,8 @@ def _in_folder(
         compared = data.compared(lambda: compare(points, progress.note))
         left = sum(min(data.block, count - k * data.block) for k in missing)
         data.log(f"{left} of {count} points to compute")
-        with progress.running(count, left, points.alone) as seen:
+        failed = data.failed(missing)
+        with progress.running(count, left, points.alone, failed) as seen:
             for block, columns in _computed(points, bundle, engine, missing, data.block, seen):
                 data.write(block, columns)
         data.level()
@@ -333,17 +333,6 @@ def _computed(
         if sum(len(c["point"]) for c in held.values()) == wanted.last - wanted.first:
             yield x.block, joined([held[k] for k in sorted(held)])
             del pieces[x.block]
-
-
-def joined(blocks: list[Columns]) -> Columns:
-    """The columns of blocks one after another; those that a block does not have are NaN in it."""
-    names = dict.fromkeys(name for block in blocks for name in block)
-    return {
-        name: np.concatenate(
-            [b[name] if name in b else np.full(len(b["point"]), np.nan) for b in blocks]
-        )
-        for name in names
-    }
 
 
 def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[str, Any]:
@@ -391,5 +380,4 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """
     path = Path(folder)
     head = read_head(path)
-    parquet()
     return Sweep(study_in(path), read_columns(path), path, head.get("compared") or {})

@@ -26,12 +26,15 @@ class Progress:
         """Print a line, if lines are printed."""
 
     @contextmanager
-    def running(self, count: int, left: int, alone: str | None) -> Iterator[Seen]:
-        """While points are computed, of which so many are left."""
+    def running(self, count: int, left: int, alone: str | None, failed: int = 0) -> Iterator[Seen]:
+        """While points are computed, of which so many are left, and so many failed before."""
+        self._log_method(alone)
+        with self._rated(Seen(self, count, left, failed)) as seen:
+            yield seen
+
+    def _log_method(self, alone: str | None) -> None:
         how = "as rollouts" if alone is None else f"one by one ({alone})"
         self.log(f"points run {how}")
-        with self._rated(Seen(self, count, left)) as seen:
-            yield seen
 
     @contextmanager
     def _rated(self, seen: Seen) -> Iterator[Seen]:
@@ -42,9 +45,9 @@ class Progress:
 class Seen:
     """What has been done so far."""
 
-    def __init__(self, progress: Progress, count: int, left: int) -> None:
+    def __init__(self, progress: Progress, count: int, left: int, failed: int = 0) -> None:
         self.progress, self.count = progress, count
-        self.done, self.failures = count - left, 0
+        self.done, self.failures = count - left, failed
         self.before, self.begun = self.done, monotonic()
         self.told = self.begun
 
@@ -54,8 +57,7 @@ class Seen:
         now = monotonic()
         if now - self.told >= _EVERY:
             self.told = now
-            self.progress.log(self.line())
-            self.progress.show(self.line())
+            self.progress.note(self.line())
         self.update()
 
     def failed(self, points: int) -> None:
@@ -100,22 +102,20 @@ class Bar(Progress):
         self._console.print(text, markup=False)
 
     @contextmanager
-    def running(self, count: int, left: int, alone: str | None) -> Iterator[Seen]:
+    def running(self, count: int, left: int, alone: str | None, failed: int = 0) -> Iterator[Seen]:
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
-        columns = (BarColumn(), TextColumn("{task.description}"))
-        with (
-            super().running(count, left, alone),
-            RichProgress(*columns, console=self._console, transient=True) as bar,
-        ):
+        self._log_method(alone)
+        columns = (BarColumn(), TextColumn("{task.description}", markup=False))
+        with RichProgress(*columns, console=self._console, transient=True) as bar:
             task = bar.add_task("", total=count, completed=count - left)
 
             class Shown(Seen):
                 def update(self) -> None:
                     bar.update(task, completed=self.done, description=self.line())
 
-            seen = Shown(_Quiet(self), count, left)
+            seen = Shown(_Quiet(self), count, left, failed)
             seen.update()
             with self._rated(seen):
                 yield seen
@@ -126,9 +126,6 @@ class _Quiet(Progress):
 
     def __init__(self, of: Progress) -> None:
         self._of = of
-
-    def note(self, text: str) -> None:
-        self._of.note(text)
 
     @property
     def log(self) -> Any:  # type: ignore[override]

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.errors import InputError
-from appell.model.units import units_of
 from appell.robots.dynamics import Array
 from appell.study.scenario_build import build
 from appell.study.sweeps.design import Design
-from appell.study.sweeps.measures import MEASURES
+from appell.study.sweeps.measures import MEASURES, unit_for
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.sensitivity import SobolIndices
 from appell.study.sweeps.statistics import (
@@ -264,14 +263,7 @@ class Statistics:
         unit, robot = MEASURES[kind].unit.replace("^2", "²"), self.robot
         if robot is None:
             return unit
-        joints = list(robot.joint_names)
-        units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
-        chosen = {units[part]} if part in units else set(units.values())
-        if len(chosen) != 1:
-            return unit
-        own = chosen.pop()
-        told = {"rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force}
-        return told.get(unit, unit)
+        return unit_for(robot, unit, part)
 
     @cached_property
     def differences(self) -> dict[str, Difference]:
@@ -317,18 +309,21 @@ class Statistics:
             if self.succeeds(name):
                 parts.append(f"{name} at {percent(self.numbers(name).spread.mean)}")
         for name in self.measures:
-            if not self.succeeds(name) and self.numbers(name).spread.finite:
+            some = self.numbers(name)
+            known = len(some.finite) or (some.infinite and name not in EARLIEST)
+            if not self.succeeds(name) and known:
                 parts.append(self._extreme(name))
                 break
         return "; ".join(parts)
 
     def _extreme(self, name: str) -> str:
         numbers, unit = self.numbers(name).spread, self.unit(name)
-        worst = self.found[name].astype(float)
         least = name in EARLIEST
-        finite = np.where(np.isfinite(worst), worst, np.inf if least else -np.inf)
-        k = int(np.argmin(finite) if least else np.argmax(finite))
+        values = self.found[name].astype(float)
+        k = int(np.nanargmin(values) if least else np.nanargmax(values))
         value = numbers.low if least else numbers.high
+        if np.isinf(value):
+            return f"{name}: {self.never(name)} (point {int(self.found['point'][k]):,})"
         told = f"{name} {'at least' if least else 'at most'} {value:.3g}{unit and ' ' + unit}"
         told += f" (point {int(self.found['point'][k]):,})"
         return f"{told}, {self.never(name)}" if numbers.infinite else told

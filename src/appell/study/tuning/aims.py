@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.errors import InputError, nearest
 from appell.robots.dynamics import Array
-from appell.study.sweeps.measures import MEASURES, chosen
+from appell.study.sweeps.measures import MEASURES, chosen, unit_for
 from appell.study.sweeps.study_file import Study
 from appell.study.sweeps.tuning_section import Over
 
@@ -27,6 +27,7 @@ class Aim(NamedTuple):
     over: Over
     bound: float | None = None  # None: the objective
     entry: tuple[str, ...] = ()  # of the study file
+    own_unit: str | None = None  # of the measure for a robot, once that is known
 
     @property
     def column(self) -> str:
@@ -65,6 +66,8 @@ class Aim(NamedTuple):
     @property
     def unit(self) -> str:
         """Of the measure."""
+        if self.own_unit is not None:
+            return self.own_unit
         known = MEASURES.get(self.measure.partition(".")[0])
         return known.unit if known is not None else ""
 
@@ -92,6 +95,14 @@ class Aims(NamedTuple):
     def columns(self) -> tuple[str, ...]:
         """The columns that they look at."""
         return tuple(dict.fromkeys(x.column for x in (self.objective, *self.constraints)))
+
+    def in_units_of(self, robot: Any) -> Aims:
+        """The same, with the units that measures have for a robot."""
+        first, *others = (
+            x._replace(own_unit=unit_for(robot, x.unit, x.measure.partition(".")[2]))
+            for x in (self.objective, *self.constraints)
+        )
+        return Aims(first, tuple(others))
 
     def evaluated(self, x: Sequence[float], columns: Mapping[str, Any], count: int) -> Evaluation:
         """What parameters are worth, by the columns of their samples."""

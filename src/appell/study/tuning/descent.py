@@ -118,7 +118,7 @@ class Descent:
             )
         except NoSlopeError as fault:
             return Ended(False, f"it cannot go on: {fault}")
-        return _ended(found, self.count > 0)
+        return _ended(found, self.count > 0)._replace(iterations=int(found.nit))
 
     # Evaluations
 

@@ -20,10 +20,12 @@ TOLERANCE = 1e-3
 
 
 class Ended(NamedTuple):
-    """How a search ended: whether it converged, and why it ended, in words."""
+    """How a search ended: whether it converged, why it ended, in words, and after how many
+    iterations, if the search has counted them."""
 
     converged: bool
     why: str
+    iterations: int | None = None
 
 
 def counted(n: int, what: str) -> str:
@@ -61,9 +63,10 @@ class Evolution:
         )
         worth = found.population_energies
         if np.isfinite(worth).all() and np.std(worth) <= tolerance * abs(np.mean(worth)):
-            return Ended(True, f"the population agrees after {counted(found.nit, 'generation')}")
+            why = f"the population agrees after {counted(found.nit, 'generation')}"
+            return Ended(True, why, int(found.nit))
         over = counted(found.nit, "generation")
-        return Ended(False, f"stopped after {over}, as asked; more may find better")
+        return Ended(False, f"stopped after {over}, as asked; more may find better", int(found.nit))
 
     # What it asks for, of coordinates (parameters, candidates) or (parameters,)
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from appell.errors import InputError, interrupted
 from appell.given import whole
-from appell.study.scenario_build import imported
+from appell.study.own_code import imported
+from appell.study.scenario_build import build
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.points import Columns
 from appell.study.sweeps.study_file import Study, read_study
@@ -192,6 +193,7 @@ def _result(
     scenario = None
     if study.function is None:
         scenario = scenario_with(study, trials.space.named(best.x))
+        aims = aims.in_units_of(build(scenario).robot)
     return Tuned(
         study=study,
         parameters=trials.space.named(best.x),
@@ -212,6 +214,9 @@ def _result(
             **{name: values[:, k] for k, name in enumerate(trials.space.names)},
         },
         samples=samples,
+        iterations=max(evaluate.iterations, default=0)
+        if ended.iterations is None
+        else ended.iterations,
         failures=_failures([e.reason for e in history if e.reason is not None]),
         compared=compared,
         scenario=scenario,

@@ -56,6 +56,7 @@ class Tuned:
         samples: Failures and measures of all samples "before" and "after".
         failures: Why samples failed, and in how many evaluations that came first; reasons that
             differ in numbers only are counted with the first.
+        iterations: Of the search, as ``why`` counts them: some ask for nothing new.
         compared: Measures of some samples as runs of a rollout, and beside them of exact runs, with
             the best parameters: {"point": [...], measure: [[rollout, exact], ...]}.
         scenario: The scenario with the best parameters; None of a function.
@@ -76,6 +77,7 @@ class Tuned:
     history: dict[str, Array]
     samples: dict[str, dict[str, Any]]
     failures: dict[str, int]
+    iterations: int = 0
     compared: dict[str, Any] = field(default_factory=dict)
     scenario: Scenario | None = None
     folder: Path | None = None
@@ -209,7 +211,7 @@ class Tuned:
             "converged": self.converged,
             "interrupted": self.interrupted,
             "why": self.why,
-            "iterations": int(history["iteration"].max(initial=0)),
+            "iterations": self.iterations,
             "evaluations": len(history["iteration"]),
             "with_failed_samples": int((history["failed"] > 0).sum()),
             "failures": self.failures,

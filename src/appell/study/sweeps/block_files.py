@@ -1,0 +1,177 @@
+"""Files of blocks of points: Parquet where pyarrow is installed, and otherwise NumPy's .npz.
+
+Both keep the same columns, and the hash of the study that they are of. A damaged file raises
+OSError or ValueError.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from appell.errors import InputError
+from appell.robots.dynamics import Array
+from appell.study.sweeps.points import Columns
+from appell.study.sweeps.require import has_parquet, parquet
+
+
+class Format(Protocol):
+    """How a block of points is kept in a file."""
+
+    suffix: str
+
+    def head(self, file: Path) -> tuple[int, str]:
+        """How many points a file has, and the hash of its study."""
+
+    def names(self, file: Path) -> list[str]:
+        """The names of its columns, in order."""
+
+    def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
+        """Its columns, or some of them; numbers that are not there are NaN."""
+
+    def write(self, file: Path, columns: Columns, study: str) -> None:
+        """Write columns; measures of failed points are left out."""
+
+
+def format_of(folder: Path) -> Format:
+    """The format of the files in a folder; of an empty one, the best that can be written here."""
+    kinds = sorted({file.suffix for file in folder.glob("part-*")} & set(FORMATS))
+    if len(kinds) > 1:
+        raise InputError(
+            f"'{folder}' holds files of both {' and '.join(kinds)}; expected one kind. Remove one "
+            "kind, and run the sweep again."
+        )
+    if kinds:
+        return FORMATS[kinds[0]]
+    return FORMATS[".parquet" if has_parquet() else ".npz"]
+
+
+def part_files(folder: Path) -> dict[int, Path]:
+    """The files part-NUMBER of a folder, by their numbers."""
+    files = {}
+    for file in sorted(folder.glob("part-*")):
+        number = file.stem.removeprefix("part-")
+        if file.suffix in FORMATS and number.isdigit() and file.is_file():
+            files[int(number)] = file
+    return dict(sorted(files.items()))
+
+
+def _measures(columns: Columns) -> set[str]:
+    names = list(columns)
+    return set(names[names.index("reason") + 1 :])
+
+
+def _words(values: Sequence[Any]) -> Array:
+    """An array of words, arrays or nothing."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = [tuple(x) if isinstance(x, list) else x for x in values]
+    return array
+
+
+class Parquet:
+    """Parquet files, which pandas, Polars and DuckDB read."""
+
+    suffix = ".parquet"
+    _KEY = b"appell.study"
+
+    def head(self, file: Path) -> tuple[int, str]:
+        found = parquet().read_metadata(file)
+        study = (found.metadata or {}).get(self._KEY, b"")
+        return int(found.num_rows), study.decode(errors="replace")
+
+    def names(self, file: Path) -> list[str]:
+        return list(parquet().read_schema(file).names)
+
+    def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
+        table = parquet().ParquetFile(file).read(columns=names)
+        return {name: self._array(table[name]) for name in table.column_names}
+
+    def write(self, file: Path, columns: Columns, study: str) -> None:
+        import pyarrow as pa
+
+        failed = np.asarray(columns["failed"], dtype=bool)
+        measures = _measures(columns)
+        arrays = {}
+        for name, x in columns.items():
+            if name == "reason":
+                arrays[name] = pa.array(list(x), pa.string())
+            elif name in measures:
+                arrays[name] = pa.array(x, pa.float64(), mask=failed | np.isnan(x))
+            elif x.dtype == object:
+                arrays[name] = pa.array([list(y) if isinstance(y, tuple) else y for y in x])
+            else:
+                arrays[name] = pa.array(x)
+        table = pa.table(arrays).replace_schema_metadata({self._KEY: study})
+        parquet().write_table(table, file)
+
+    @staticmethod
+    def _array(column: Any) -> Array:
+        import pyarrow as pa
+
+        kind = column.type
+        if pa.types.is_floating(kind):
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
+        if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return _words(column.to_pylist())
+
+
+class Npz:
+    """NumPy's archives, which numpy.load reads: numbers are arrays, and words are JSON. The
+    archive's comment has the number of points and the study's hash."""
+
+    suffix = ".npz"
+
+    def head(self, file: Path) -> tuple[int, str]:
+        with _opened(file) as archive:
+            told = json.loads(archive.comment)
+            return int(told["points"]), str(told["study"])
+
+    def names(self, file: Path) -> list[str]:
+        with _opened(file) as archive:
+            return [name.rpartition(".")[0] for name in archive.namelist()]
+
+    def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
+        columns = {}
+        with _opened(file) as archive:
+            for member in archive.namelist():
+                name, _, kind = member.rpartition(".")
+                if names is None or name in names:
+                    with archive.open(member) as stream:
+                        columns[name] = (
+                            _words(json.load(stream)) if kind == "json"
+                            else np.lib.format.read_array(stream, allow_pickle=False)
+                        )  # fmt: skip
+        return columns
+
+    def write(self, file: Path, columns: Columns, study: str) -> None:
+        failed = np.asarray(columns["failed"], dtype=bool)
+        measures = _measures(columns)
+        with ZipFile(file, "w") as archive:
+            archive.comment = json.dumps({"points": len(failed), "study": study}).encode()
+            for name, x in columns.items():
+                if x.dtype == object:
+                    archive.writestr(f"{name}.json", json.dumps(x.tolist()))
+                    continue
+                numbers = np.where(failed, np.nan, x) if name in measures else x
+                with archive.open(f"{name}.npy", "w") as stream:
+                    np.lib.format.write_array(stream, numbers, allow_pickle=False)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[ZipFile]:
+    """An archive; what is damaged in it is a ValueError, as of other files."""
+    try:
+        with ZipFile(file) as archive:
+            yield archive
+    except (BadZipFile, EOFError, KeyError, TypeError) as problem:
+        raise ValueError(f"{file.name}: {problem}") from None
+
+
+FORMATS: dict[str, Format] = {x.suffix: x for x in (Parquet(), Npz())}

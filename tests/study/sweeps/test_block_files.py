@@ -1,0 +1,111 @@
+"""Blocks of points as Parquet files, and as .npz files where pyarrow is not installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.errors import AppellError, InputError
+from appell.study import Study, open_sweep, sweep
+from appell.study.sweeps import require
+from appell.study.sweeps.block_files import FORMATS
+from appell.study.sweeps.dataset import parts
+from benchmarks.unkind import same
+
+FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.02}}
+VARY = {"task.until": {"normal": (0.02, 0.02)}, "start.v.joint1": {"whole": (0, 3)}}
+
+
+def study(points=20, **more):
+    return Study(scenario=FALL, vary=VARY, points=points, block=8, method="runs", **more)
+
+
+@pytest.fixture
+def pyarrow_is(monkeypatch):
+    """Says whether pyarrow is installed: at first, it is as if it were not."""
+    real = require.find_spec
+
+    def installed(yes: bool) -> None:
+        found = real if yes else lambda name: None if name == "pyarrow" else real(name)
+        monkeypatch.setattr(require, "find_spec", found)
+
+    installed(False)
+    return installed
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+def test_a_file_gives_back_what_it_was_given(form, tmp_path):
+    columns = {
+        "point": np.arange(3), "x": np.array([0.1, -0.0, 1e300]), "n": np.array([1, 2, 3]),
+        "on": np.array([True, False, True]), "robot.model": np.empty(3, object),
+        "gains": np.empty(3, object), "failed": np.array([False, True, False]),
+        "reason": np.array([None, "too far: 'x' < 0", None], object),
+        "file": np.array([np.inf, np.nan, -1.5]),
+    }  # fmt: skip
+    columns["robot.model"][:] = ["a", "b", "ü"]
+    columns["gains"][:] = [(1.0, 2.0), (3.0, 4.0), (5.0, 6.5)]
+    file = tmp_path / "part"
+    form.write(file, columns, "a hash")
+    assert form.head(file) == (3, "a hash")
+    assert form.names(file) == list(columns)
+    same(form.read(file), columns)
+    assert list(form.read(file, ["failed"])) == ["failed"]
+
+
+def test_without_pyarrow_a_sweep_has_the_same_bits(tmp_path, pyarrow_is):
+    plain = sweep(study(), tmp_path / "x")
+    assert {x.suffix for x in parts(tmp_path / "x").values()} == {".npz"}
+    assert 0 < plain.failed.sum() < 20
+    same(plain.columns, sweep(study()).columns)
+    same(open_sweep(tmp_path / "x").columns, plain.columns)
+    first = np.load(parts(tmp_path / "x")[0])  # as a user reads it
+    assert first["energy_end"].tobytes() == plain["energy_end"][:8].tobytes()
+    pyarrow_is(True)
+    same(sweep(study(), tmp_path / "y").columns, plain.columns)
+    same(open_sweep(tmp_path / "x").columns, plain.columns)
+
+
+def test_a_folder_keeps_its_format(tmp_path, pyarrow_is):
+    sweep(study(8), tmp_path / "x")
+    pyarrow_is(True)
+    sweep(study(20), tmp_path / "x")
+    assert {x.suffix for x in parts(tmp_path / "x").values()} == {".npz"}
+
+
+def test_damaged_archives_are_computed_again(tmp_path, pyarrow_is):
+    whole = sweep(study(), tmp_path / "x").columns
+    files = parts(tmp_path / "x")
+    files[0].write_bytes(files[0].read_bytes()[:-30])
+    files[1].write_bytes(b"PK but no more")
+    with pytest.raises(InputError, match="damaged file"):
+        open_sweep(tmp_path / "x")
+    same(sweep(study(), tmp_path / "x").columns, whole)
+
+
+def test_parquet_files_without_pyarrow_are_refused_with_the_cure(tmp_path, pyarrow_is):
+    pyarrow_is(True)
+    sweep(study(8), tmp_path / "x")
+    pyarrow_is(False)
+    for use in (lambda: open_sweep(tmp_path / "x"), lambda: sweep(study(8), tmp_path / "x")):
+        with pytest.raises(AppellError, match=r"pip install 'appell\[cluster\]'"):
+            use()
+
+
+def test_both_kinds_of_files_are_not_mixed(tmp_path, pyarrow_is):
+    sweep(study(8), tmp_path / "x")
+    pyarrow_is(True)
+    sweep(study(), tmp_path / "y")
+    parquet = parts(tmp_path / "y")[0]  # has the same number
+    (tmp_path / "x" / "points" / parquet.name).write_bytes(parquet.read_bytes())
+    for use in (lambda: open_sweep(tmp_path / "x"), lambda: sweep(study(), tmp_path / "x")):
+        with pytest.raises(InputError, match=r"both \.npz and \.parquet"):
+            use()
+
+
+def test_columns_that_a_function_adds_late_are_in_every_archive(tmp_path, monkeypatch, pyarrow_is):
+    text = "def late(x):\n    if x < 6:\n        raise ValueError('early')\n    return {'y': x}\n"
+    (tmp_path / "late.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    given = Study(function="late:late", vary={"x": {"whole": (0, 8)}}, sampling="grid", block=3)
+    assert sweep(given, tmp_path / "x").measures == ("y",)
+    assert all("y" in np.load(file) for file in parts(tmp_path / "x").values())
