@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
+import scipy
 
 from appell.errors import InputError
 from appell.given import number, vector
@@ -108,7 +108,8 @@ def linearise(
         return Linear(A, B)
     step = number("linearise: dt", dt)
     still = np.zeros((B.shape[1], B.shape[1]))
-    whole = expm(step * np.block([[A, B], [np.zeros_like(B.T), still]]))  # forces do not change
+    held = np.block([[A, B], [np.zeros_like(B.T), still]])  # forces do not change in a step
+    whole = scipy.linalg.expm(step * held)
     return Linear(whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n :])
 
 
@@ -171,10 +172,10 @@ def lqr(
     R = _weight("R", R, B.shape[1], "forces")
     try:
         if dt is None:
-            S = solve_continuous_are(A, B, Q, R)
+            S = scipy.linalg.solve_continuous_are(A, B, Q, R)
             K = np.linalg.solve(R, B.T @ S)
         else:
-            S = solve_discrete_are(A, B, Q, R)
+            S = scipy.linalg.solve_discrete_are(A, B, Q, R)
             K = np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
     except (np.linalg.LinAlgError, ValueError) as problem:
         raise InputError(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 
 from appell.robots.dynamics import Array
 from appell.simulation.contacts.bounds import Along
@@ -213,4 +213,4 @@ def _crossing(
     at_a, at_b = margin(a), margin(b)
     if at_a * at_b >= 0:
         return a if abs(at_a) < abs(at_b) else b
-    return float(brentq(margin, a, b, xtol=1e-14, rtol=1e-15))
+    return float(scipy.optimize.brentq(margin, a, b, xtol=1e-14, rtol=1e-15))

@@ -10,7 +10,6 @@ from math import hypot
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from appell.control.kinematics import spherical_wrist
 from appell.control.kinematics.closed_form import spherical_arm
@@ -68,6 +67,8 @@ def beyond_reach(arm: Arm, position: Array) -> Array:
 
 def skeleton(arm: Arm, q: Array) -> Array:
     """The arm's corners for drawing, (N, 5, 3): base, shoulder, two at the elbow, wrist."""
+    from scipy.spatial.transform import Rotation
+
     lifts = np.zeros(len(q)), q[:, 1], q[:, 1] + q[:, 2]
     turn, upper, fore = (
         Rotation.from_euler("ZY", np.column_stack([q[:, 0], lift])) for lift in lifts

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from appell.control.kinematics.spherical_wrist import BRANCHES, Arm, Branch
 from appell.errors import InputError
@@ -142,6 +141,8 @@ def computed(scenario: Scenario, robot: Robot, formulation: str | None = None) -
 
 def straight_path(task: PumaLine) -> Path:
     """Evenly spaced samples of the line, both ends included."""
+    from scipy.spatial.transform import Rotation
+
     start, end = np.array(task.start), np.array(task.end)
     length = float(np.linalg.norm(end - start))
     along = np.linspace(0.0, 1.0, task.samples)

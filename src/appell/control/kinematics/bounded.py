@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgelsy, dgeqp3, dgeqrf, dgesdd, dorgqr, dormqr, dtrtri
+import scipy
 
 from appell.errors import AppellError
 from appell.robots.robot import Array
@@ -60,23 +60,23 @@ def prioritised(levels: Iterable[Level], low: Array, high: Array) -> Array:
 
 def _turned(A: Array, Z: Array) -> tuple[Array, int]:
     """The basis Z turned so that A feels only the first columns, and how many these are."""
-    QR, _, tau, _, _ = dgeqp3((A @ Z).T)
+    QR, _, tau, _, _ = scipy.linalg.lapack.dgeqp3((A @ Z).T)
     k = len(tau)
     rank = int((np.abs(QR.diagonal()) > _RANK * np.abs(A).max(initial=0.0)).sum())
-    turned: Array = dormqr("R", "N", QR[:, :k], tau, Z, 32 * len(Z))[0]
+    turned: Array = scipy.linalg.lapack.dormqr("R", "N", QR[:, :k], tau, Z, 32 * len(Z))[0]
     return turned, rank
 
 
 def _solved(B: Array, c: Array, damping: float) -> tuple[Array, Array, Array]:
     """The y that minimises |B y - c|, and a smaller or damped problem with the same solution."""
     k = B.shape[1]
-    QR, tau, _, _ = dgeqrf(B)
-    c = dormqr("L", "T", QR, tau, c[:, None], 32)[0][:k, 0]
+    QR, tau, _, _ = scipy.linalg.lapack.dgeqrf(B)
+    c = scipy.linalg.lapack.dormqr("L", "T", QR, tau, c[:, None], 32)[0][:k, 0]
     R = QR[:k] * _upper(k)
-    inverse = dtrtri(R)[0]  # dtrtrs would wake the threads of OpenBLAS
+    inverse = scipy.linalg.lapack.dtrtri(R)[0]  # dtrtrs would wake the threads of OpenBLAS
     if np.vdot(inverse, inverse) * max(damping, _REGULAR) ** 2 <= 1:  # as 1 / s is at most that
         return R, c, inverse @ c
-    U, s, V, _ = dgesdd(R)
+    U, s, V, _ = scipy.linalg.lapack.dgesdd(R)
     soft = np.maximum(s, damping)
     c = (U.T @ c) * (s / soft)
     return soft[:, None] * V, c, V.T @ (c / soft)
@@ -131,7 +131,7 @@ def _square_to(M: Array, rows: Array) -> Array:
     rounding alone is nothing."""
     if not len(rows):
         return M
-    Q = dorgqr(*dgeqrf(rows.T)[:2])[0]
+    Q = scipy.linalg.lapack.dorgqr(*scipy.linalg.lapack.dgeqrf(rows.T)[:2])[0]
     left = M - (M @ Q) @ Q.T
     return left if np.abs(left).max() > _RANK * np.abs(M).max() else np.zeros_like(M)
 
@@ -144,5 +144,5 @@ def _least(A: Array, b: Array) -> Array:
     padded = np.zeros(max(m, n))
     padded[:m] = b
     work = 3 * n + 64 * (m + n)
-    x: Array = dgelsy(A, padded, np.zeros(n, dtype=np.int32), _RANK, work)[1]
+    x: Array = scipy.linalg.lapack.dgelsy(A, padded, np.zeros(n, dtype=np.int32), _RANK, work)[1]
     return x[:n]

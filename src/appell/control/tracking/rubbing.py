@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 
 from appell.control.laws.compiled import Shapes, single_kernel
 from appell.control.tracking.held_joints import held_motion
@@ -136,7 +136,7 @@ class RubbingPlant(Plant):
         while margin(low) < 0 and low > _INSTANT:
             h, low = low, low / 2
         if low > _INSTANT:
-            h = float(brentq(margin, low, h, xtol=_INSTANT, rtol=1e-15))
+            h = float(scipy.optimize.brentq(margin, low, h, xtol=_INSTANT, rtol=1e-15))
         margin(h)
         return h, int(np.argmin(self.margins(1)))
 

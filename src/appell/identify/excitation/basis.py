@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import null_space
+import scipy
 
 from appell.robots.robot import Array
 
@@ -76,6 +76,6 @@ def _at_rest(duration: float, functions: Functions) -> Basis:
     _, v, a = functions(np.zeros(()))
     rows = np.array([v / np.abs(v).max(), a / np.abs(a).max()])
     if not np.allclose(functions(np.linspace(0, duration, 7))[0].sum(axis=-1), 0):
-        return Basis(duration, functions, null_space(rows))
+        return Basis(duration, functions, scipy.linalg.null_space(rows))
     # B-splines sum to a constant: only what changes counts as a shape.
-    return Basis(duration, functions, null_space(np.vstack([rows, np.ones(len(v))])))
+    return Basis(duration, functions, scipy.linalg.null_space(np.vstack([rows, np.ones(len(v))])))

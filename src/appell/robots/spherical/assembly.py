@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
 from appell.errors import InputError
 from appell.model.axes import as_array
@@ -50,6 +49,8 @@ class PlacedLimbs(NamedTuple):
 
 def limbs(model: SphericalModel, angles: Array) -> PlacedLimbs:
     """All limbs, with given angles of all joints, limb by limb, (N, joints)."""
+    from scipy.spatial.transform import Rotation
+
     turned = iter(angles.T)
     found = PlacedLimbs([], [])
     for limb in model.limbs:
@@ -66,6 +67,8 @@ def limbs(model: SphericalModel, angles: Array) -> PlacedLimbs:
 def closed(model: SphericalModel, R: Array, angles: Array) -> tuple[Array, Array, Array]:
     """Orientations of the platform (N, 3, 3) and angles near those given that close the loops and
     keep the actuators' angles, and what is left open (N,)."""
+    from scipy.spatial.transform import Rotation
+
     R, angles = R.copy(), angles.copy()
     driven = _places(model, model.actuated)
     free = np.setdiff1d(np.arange(angles.shape[1]), driven)
@@ -136,6 +139,8 @@ def _nearest(x: Array, to: Array) -> Array:
 def _state(robot: SphericalRobot, q: Array) -> tuple[Array, Array]:
     """The platform's orientation and all angles at coordinates (N, n); zero of a limb that does
     not reach."""
+    from scipy.spatial.transform import Rotation
+
     model = robot.model
     c, s = robot.kernel("joint_angles")(q)
     angles = np.zeros((len(q), len(model.joint_names)))
@@ -188,6 +193,8 @@ def direct_kinematics(robot: SphericalRobot, theta: Numbers, start: Numbers) -> 
 
 def assemblies(robot: SphericalRobot, theta: Numbers) -> list[PlatformAssembly]:
     """All poses for one set of actuator angles."""
+    from scipy.spatial.transform import Rotation
+
     model = robot.model
     count = _enough("assemblies", model)
     given = _rows("theta", theta, count)

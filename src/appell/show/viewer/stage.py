@@ -7,7 +7,6 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from appell.model.axes import frame_along
 from appell.model.shapes import Array, Shape
@@ -21,6 +20,8 @@ _FROM_THE_FRONT = 0.35, 1.75, 0.25  # of a robot that moves in an upright plane
 
 def wxyz(R: Array) -> Array:
     """The quaternions of rotations (..., 3, 3), as viser has them."""
+    from scipy.spatial.transform import Rotation
+
     flat = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat()
     return flat[:, [3, 0, 1, 2]].reshape(*R.shape[:-2], 4)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
+import scipy
 
 from appell.robots.dynamics import Array
 from appell.simulation.contacts.lemke import lemke
@@ -61,7 +61,7 @@ def least(U: Array, h: Array) -> tuple[Array, Array]:
     unit, wanted = U / lengths, h / lengths
     size = np.abs(wanted).max()
     wanted = wanted / size
-    u, distance = nnls(np.vstack([unit, wanted]), np.append(np.zeros(n), 1.0))
+    u, distance = scipy.optimize.nnls(np.vstack([unit, wanted]), np.append(np.zeros(n), 1.0))
     if distance < 1e-9:
         raise Contradiction
     active = u > 0
