@@ -12,6 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORES := -n auto --dist worksteal
+export PYTHONDONTWRITEBYTECODE :=  # tests start hundreds of processes, which share what is compiled
 
 # One part of every layer: seconds each, and most mistakes show in one of them.
 QUICK := tests/equations/test_agreement.py tests/model tests/compile/test_tape.py \

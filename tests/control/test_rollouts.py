@@ -80,8 +80,10 @@ def test_only_what_is_watched_may_be_kept(puma, move):
     assert lean.q.shape == lean.v.shape == (2, 0)
     assert np.array_equal(lean.worst_error, whole.worst_error)
     assert not lean.failed.any()
-    with pytest.raises(InputError, match="expected one of worst_error"):
-        appell.rollout(puma, law, move, **how, final=False, gradient="q")
+    cures = {"q": "leave final=False out", "cost": "give cost=", "work": "add 'work' to reduce="}
+    for asked, cure in cures.items():
+        with pytest.raises(InputError, match=rf"{cure}, or choose among worst_error\."):
+            appell.rollout(puma, law, move, **how, final=False, gradient=asked)
 
 
 def test_inputs_of_other_types_and_orders_are_the_same_numbers(puma, move):

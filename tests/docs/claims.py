@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import appell
+from appell.identify.data.filters import settling
 from tests.docs.blocks import FENCE, ROOT, blocks
 
 Check = Callable[[], bool]
@@ -183,6 +184,9 @@ CLAIMS: dict[str, dict[str, Check]] = {
         "30 times away from 1e-9": constant("identify.base.base_parameters:_CLEAR", 30.0),
         "jitter above 5 %": constant("identify.data.sampling:_JITTER", 0.05),
         "noise may add 0.5 %": constant("identify.data.filters:_HEARD", 0.005),
+        "to within 0.05 % of it": constant("identify.data.filters:_SETTLED", 5e-4),
+        "adds at most 0.1 % of its own": constant("identify.data.filters:_SETTLED", 0.001 / 2),
+        "(2.3 periods of the cut-off": lambda: round(settling(10.0, 1000.0) / 100, 1) == 2.3,
         "2.5 times the cut-off": constant("identify.data.observing:_INDEPENDENT", 2.5),
         "weigh 10 to 20 % more or less": lambda: all(
             0.1 <= abs(x - 1) <= 0.2 + 1e-9 for x in import_module(f"appell.{PUMA}").OFF

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from appell import papers
-from appell.papers import valera2003
 from appell.papers import valera2003_identification as paper
 
 
@@ -43,13 +40,8 @@ def test_estimates_predict_another_motion_better_than_what_was_believed():
         assert paper.predicted(paper.estimate(method, paper.NOISE)) < before
 
 
-def test_the_reproduction_has_the_section(monkeypatch):
-    others = SimpleNamespace(
-        tables=list, pictures=lambda: [None], PICTURES=[None], robots=paper.robots
-    )
-    for name in ("valera2003_control", "valera2003_line", "valera2003_rig"):
-        monkeypatch.setattr(papers, name, others, raising=False)
-    titles = [table.title for table in valera2003.document().tables]
+def test_the_reproduction_has_the_section(reproduced):
+    titles = [table.title for table in reproduced("valera2003").tables]
     assert paper.tables()[0].title in titles
 
 

@@ -20,6 +20,7 @@ SMOOTH = (
     "q", "v", "worst_error", "rms_error", "peak_torque", "peak_speed", "effort", "work", "cost",
     "final_error", "energy",
 )  # fmt: skip
+_CURES = {"q": "leave final=False out", "v": "leave final=False out", "cost": "give cost="}
 _OTHERS = {"tau": "asked", "torque_limit": "limit"}
 _PLAIN = ("q0", "v0", "viscous", "coulomb", "external")
 
@@ -45,9 +46,10 @@ class Backwards:
         given = {gradient: 1.0} if isinstance(gradient, str) else dict(gradient)
         for name in given:
             if name in SMOOTH and name not in outputs:
+                cure = _CURES.get(name, f"add {name!r} to reduce=")
                 raise InputError(
-                    f"rollout: gradient = {name!r} is not computed, only {', '.join(outputs)} are; "
-                    f"add {name!r} to reduce=."
+                    f"rollout: gradient = {name!r} is not computed; {cure}, or choose among "
+                    f"{', '.join(outputs)}."
                 )
             one_of("rollout: gradient", name, outputs)
         if not given:

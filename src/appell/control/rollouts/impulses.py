@@ -11,7 +11,7 @@ impulse allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from appell.equations.linear import coupled, dot, invert
 from appell.maths.scalar import sqrt
 from appell.robots.dynamics import Dynamics
 from appell.robots.recipe import equation_of, recipe_for
-from appell.simulation.contacts.contact import Contacts
+
+if TYPE_CHECKING:
+    from appell.simulation.contacts.contact import Contacts
 
 List = Sequence[Any]
 SWEEPS, ROUGH_SWEEPS = 4, 12  # through all contacts, where there are several, or friction

@@ -34,7 +34,6 @@ from appell.robots.dynamics import Array, Dynamics
 from appell.robots.kernels import float_kind
 from appell.robots.recipe import equation_of, recipe_for
 from appell.robots.robot import Robot
-from appell.simulation.contacts.contact import find_contacts
 from appell.walls import check_mu, restitution_of
 
 Numbers = npt.ArrayLike
@@ -429,6 +428,10 @@ class RolloutSetup:
         stopped = restitution_of("rollout: stop_restitution", at_stops)
         if not isinstance(stops, bool | np.bool_):
             raise InputError(f"rollout: stops = {stops!r}; expected True or False.")
+        if isinstance(walls, tuple) and not walls and points is None and not stops:
+            return None
+        from appell.simulation.contacts.contact import find_contacts
+
         contacts = find_contacts(self.robot.model, walls, points, bool(stops))
         if not len(contacts):
             return None
