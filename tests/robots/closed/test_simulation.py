@@ -244,7 +244,7 @@ def test_a_picture_of_a_closed_robot_is_smooth_between_instants():
     for panel in panels:
         labels[panel.y.partition(",")[0]].extend(panel.lines)
     assert [panel.y for panel in panels] == [
-        "position, m", "position, 1", "position, rad", "speed, m/s", "speed, rad/s", "energy, J",
+        "position, m", "position", "position, rad", "speed, m/s", "speed, rad/s", "energy, J",
     ]  # fmt: skip
     names = [*coordinate_names(robot.joint_names, robot.joint_names, [3], robot.nq)[0]]
     order = {"position": names, "speed": robot.independent}

@@ -95,8 +95,10 @@ def test_a_run_of_a_rollout_is_the_run_by_itself(case):
     assert not many["failed"].any(), many["reason"]
     assert not single["failed"].any(), single["reason"]
     for name in kept:
-        # Steps of 1 ms of fourth order against an integration to 1e-11.
-        assert np.allclose(many[name], single[name], rtol=1e-6, atol=1e-6), name
+        # Steps of 1 ms of fourth order against an integration to 1e-11. Speeds of a rollout are
+        # looked at every 4 ms, and those of a run also between: its largest is no smaller.
+        between = 0.01 * (name == "peak_speed")
+        assert np.allclose(many[name] + between / 2, single[name], 1e-6, 1e-6 + between / 2), name
 
 
 def test_joints_that_have_limits_stop_at_them():
