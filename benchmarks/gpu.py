@@ -42,6 +42,7 @@ from benchmarks.gpu_sweeps import sweeps
 ROOT = Path(__file__).parents[1]
 STATES = 2**24
 REPEATS, LAUNCHES = 15, 10  # so often, so many in a row
+TURNS = 7  # of kernel and copy
 PROCESSES = 7  # that are started for the first result
 TIMED = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 DTYPES = ("float32", "float64")
@@ -130,9 +131,9 @@ def first(device: Device) -> Part:
 def kernels(device: Device) -> Part:
     """Batches of one quantity: bits, bandwidth, long tapes."""
     yield "equal", [told("SHA-256", x) for x in equal()]
-    copy = {dtype: copy_bandwidth(device, dtype) for dtype in DTYPES}
-    yield "copy", told("copied bytes/s, read and written", copy)
-    yield "speed", [told("speed", x) for x in speeds(device, copy)]
+    measured = [told("speed", x) for x in speeds(device)]
+    yield "copy", {x["dtype"]: x["copy"] for x in measured if x["quantity"] == TIMED[0]}
+    yield "speed", measured
     yield "long", [told("long tape", x) for x in long_tapes(device)]
 
 
@@ -247,27 +248,35 @@ def _sum(results: Any) -> str:
     return digest.hexdigest()
 
 
-def copy_bandwidth(device: Device, dtype: str) -> float:
-    """Bytes per second, read and written, of a copy of as much as inverse dynamics moves."""
-    size = STATES * 12 * np.dtype(dtype).itemsize
-    x, y = (DeviceArray((size,), "uint8", device) for _ in range(2))
-    _fill(device, x, size)
-    pointers = (ctypes.c_uint64(y.pointer), ctypes.c_uint64(x.pointer), ctypes.c_size_t(size))
-    call = driver().call
-    return 2 * size / _timed(device, lambda: call("cuMemcpyDtoDAsync_v2", *pointers, None))
-
-
-def speeds(device: Device, copy: dict[str, float]) -> Iterator[dict[str, Any]]:
-    """States a second of the PUMA 560, and the share of the copy's bandwidth."""
+def speeds(device: Device) -> Iterator[dict[str, Any]]:
+    """States a second of the PUMA 560, and the share of the bandwidth, read and written, of the
+    driver's copy of as many bytes. Kernel and copy take turns, since a card that has worked for
+    half a second may be slower; medians."""
     robot = appell.load("puma560")
     for quantity in TIMED:
         for dtype in DTYPES:
             kernel = robot.kernel(quantity, dtype=dtype, target="cuda")
-            seconds, moved = _kernel(device, kernel, STATES)
+            run, moved = _kernel(device, kernel, STATES)
+            copy = _copy(device, moved // 2)
+            turns = [(_timed(device, run), _timed(device, copy)) for _ in range(TURNS)]
+            seconds, copied = (median(x) for x in zip(*turns, strict=True))
             yield {
                 "quantity": quantity, "dtype": dtype, "states per second": STATES / seconds,
-                "bytes per second": moved / seconds, "share": moved / seconds / copy[dtype],
+                "bytes per second": moved / seconds, "copy": moved / copied,
+                "share": median(y / x for x, y in turns),
             }  # fmt: skip
+
+
+def _copy(device: Device, size: int) -> Callable[[], Any]:
+    """The driver's copy of so many bytes."""
+    x, y = (DeviceArray((size,), "uint8", device) for _ in range(2))
+    _fill(device, x, size)
+
+    def run() -> None:
+        pointers = (ctypes.c_uint64(y.pointer), ctypes.c_uint64(x.pointer), ctypes.c_size_t(size))
+        driver().call("cuMemcpyDtoDAsync_v2", *pointers, None)
+
+    return run
 
 
 def long_tapes(device: Device) -> Iterator[dict[str, Any]]:
@@ -280,7 +289,8 @@ def long_tapes(device: Device) -> Iterator[dict[str, Any]]:
         kernel(*(np.zeros(shape) for shape in kernel.inputs.values()))
         assembled = perf_counter() - made
         states = 2**18
-        seconds, _ = _kernel(device, kernel, states)
+        run, _ = _kernel(device, kernel, states)
+        seconds = _timed(device, run)
         yield {
             "robot": f"random tree, {n} joints", "steps": kernel.steps, "compiled": made - start,
             "assembled": assembled, "states per second": states / seconds,
@@ -326,8 +336,8 @@ def _on_host(library: str, x: Any) -> Any:
     return x.get() if library == "cupy" else np.asarray(x.cpu() if library == "torch" else x)
 
 
-def _kernel(device: Device, kernel: Any, states: int) -> tuple[float, int]:
-    """Seconds of a launch, and the bytes it moves at least."""
+def _kernel(device: Device, kernel: Any, states: int) -> tuple[Callable[[], Any], int]:
+    """A launch, and the bytes it moves at least."""
     inputs = [
         DeviceArray((states, *shape), kernel.dtype.name, device) for shape in kernel.inputs.values()
     ]
@@ -340,7 +350,7 @@ def _kernel(device: Device, kernel: Any, states: int) -> tuple[float, int]:
         size = prod(y.shape) * y.dtype.itemsize
         moved += size
         _fill(device, y, size, y.dtype)
-    return _timed(device, lambda: kernel(*inputs, out=outputs)), moved
+    return lambda: kernel(*inputs, out=outputs), moved
 
 
 def _fill(device: Device, array: DeviceArray, size: int, dtype: Any = np.float64) -> None:
