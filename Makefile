@@ -11,7 +11,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CORES := -n auto --dist worksteal
+# One more than cores: browsers, control loops and workers wait much of their time.
+CORES := -n $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)' 2>/dev/null || echo auto) --dist worksteal
 export PYTHONDONTWRITEBYTECODE :=  # tests start hundreds of processes, which share what is compiled
 
 # One part of every layer: seconds each, and most mistakes show in one of them.

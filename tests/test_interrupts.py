@@ -53,7 +53,6 @@ def interrupted_command(arguments, where, call, folder):
     [
         (["identify", "demo", "--quick"], SEARCHING, 3),
         (["identify", "demo", "--quick"], ON_THE_RIG, 700),
-        (["reproduce", "valera2003"], SEARCHING, 3),
         (["reproduce", "lee1982"], TRACKING, 50),
         (["reproduce", "shafei2018"], FLYING, 1),
     ],

@@ -113,8 +113,8 @@ def test_a_costlier_step_would_be_noticed(monkeypatch):
     assert titles == ["Section 4.2", "Table 2", "Table 3", "Table 4"]
 
 
-def test_the_document_holds_all_tables():
-    document = mata2002.document()
+def test_the_document_holds_all_tables(reproduced):
+    document = reproduced("mata2002")
     titles = {table.title.partition(":")[0] for table in document.tables}
     assert {f"Table {k}" for k in range(1, 8)} <= titles
     assert document.pictures

@@ -50,7 +50,8 @@ def test_an_unknown_paper_is_answered_with_the_known_ones():
         appell.papers.reproduce("newton1687")
 
 
-def test_the_command_writes_tables_and_figures(tmp_path, monkeypatch):
+def test_the_command_writes_tables_and_figures(tmp_path, monkeypatch, reproduced):
+    monkeypatch.setattr(papers, "reproduce", reproduced)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # as after a plain pip install
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli.app, "reproduce lee1982 -o lee")
