@@ -1,6 +1,6 @@
 """What a sweep costs beside the bare rollouts that it is made of, and on workers of Dask.
 
-    python -m benchmarks.sweeps                    # a million points, about half an hour
+    python -m benchmarks.sweeps                    # a million points, about a quarter of an hour
     python -m benchmarks.sweeps --points 50000     # less exact
     python -m benchmarks.sweeps --only dask        # a part anew
     python -m benchmarks.sweeps --page             # writes docs/sweeps.md from the last figures
@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 from appell.study import Study, read_study, sweep
 from appell.study.sweeps.points import Points
@@ -43,30 +44,30 @@ def robust(points: int, **more: Any) -> Study:
 
 
 def against_rollouts(points: int) -> dict[str, float]:
-    """The sweep of so many points beside the rollouts of the same runs; and its memory."""
+    """The sweep of so many points beside the rollouts that it calls, timed within it; its memory.
+
+    Neither compiles. What is left is drawing points, exact runs beside some of them, measures, and
+    files.
+    """
     study = robust(points)
-    made = Points(study)
-    block = made.block
-    made.compute(0, min(block, points))  # compile
+    Points(study).compute(0, 1)  # compile
+    bare, called = 0.0, Points._rollout
 
-    def bare(first: int, last: int) -> float:
-        values = made.design.values(first, last)
-        prepared = made._rollout_of({})
-        arguments = prepared.of(made.within, values)
+    def timed(self: Points, *arguments: Any) -> Any:
+        nonlocal bare
         begin = perf_counter()
-        made._rollout(prepared, arguments, last - first)
-        return perf_counter() - begin
+        runs = called(self, *arguments)
+        bare += perf_counter() - begin
+        return runs
 
-    alone = sum(bare(k, min(points, k + block)) for k in range(0, points, block))
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "sweep"
+    with tempfile.TemporaryDirectory() as folder, patch.object(Points, "_rollout", timed):
         begin = perf_counter()
-        found = sweep(study, out)
+        found = sweep(study, Path(folder) / "sweep")
         whole = perf_counter() - begin
         assert len(found) == points
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {
-        "points": points, "bare": alone, "sweep": whole, "overhead": whole / alone - 1,
+        "points": points, "bare": bare, "sweep": whole, "overhead": whole / bare - 1,
         "peak_gib": peak,
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 
 from appell.compile.count import Polynomial, Tally
 from appell.equations import gibbs_tensor
-from appell.papers import mata2002, mata2002_counts
+from appell.papers import mata2002_counts
 from appell.papers.common.general import SIZES, general_chain, states
 from appell.papers.mata2002_counts import (
     BIAS,

@@ -200,7 +200,7 @@ def test_a_full_disk_is_told_and_what_was_written_is_kept(tmp_path, monkeypatch)
 
             return getattr(pyarrow.parquet, name)
 
-        def write_table(self, table, path):
+        def write_table(self, table, path, **_):
             if len(written) == 2:
                 path.write_bytes(b"half a")
                 raise OSError(errno.ENOSPC, "No space left on device")

@@ -108,7 +108,8 @@ class Parquet:
             else:
                 arrays[name] = pa.array(x)
         table = pa.table(arrays).replace_schema_metadata({self._KEY: study})
-        parquet().write_table(table, file)
+        words = [name for name, x in columns.items() if x.dtype == object]  # numbers rarely repeat
+        parquet().write_table(table, file, use_dictionary=words)
 
     @staticmethod
     def _array(column: Any) -> Array:

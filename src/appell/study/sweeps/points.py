@@ -240,14 +240,13 @@ class Points:
 
     def _by_rollouts(self, values: Columns, table: _Table) -> None:
         """Points with the same values of the fields that lanes do not have are one rollout."""
-        keys = [tuple(plain(values[c.name][k]) for c in self.apart) for k in range(table.count)]
-        groups: dict[tuple[Any, ...], list[int]] = {}
-        for k, key in enumerate(keys):
-            if not table.failed(k):
-                groups.setdefault(tuple(map(_hashable, key)), []).append(k)
+        groups: dict[tuple[Any, ...], list[int]] = {} if self.apart else {(): [*range(table.count)]}
+        columns = [map(plain, values[c.name]) for c in self.apart]
+        for k, key in enumerate(zip(*columns, strict=True)):
+            groups.setdefault(tuple(map(_hashable, key)), []).append(k)
         for members in groups.values():
             places = np.array(members)
-            fields = {c.path: keys[members[0]][i] for i, c in enumerate(self.apart)}
+            fields = {c.path: plain(values[c.name][members[0]]) for c in self.apart}
             self._group(fields, places, {n: x[places] for n, x in values.items()}, table)
 
     def _group(self, fields: Any, places: Array, values: Columns, table: _Table) -> None:
@@ -374,10 +373,6 @@ class _Table:
         self.count = count
         self.reasons: list[str | None] = [None] * count
         self.measures: dict[str, Array] = {}
-
-    def failed(self, k: int) -> bool:
-        """Whether a point has failed."""
-        return self.reasons[k] is not None
 
     def fail(self, k: int, why: str) -> None:
         """Point k has no measures, for a reason."""

@@ -266,19 +266,19 @@ def sweep(
         )  # fmt: skip
     elif target == "cuda":
         driver().device(0)  # without a GPU it is refused here, and not at each point
+    if engine is None:  # from the copies of the study's files, as workers do
+        points = Points(opened(bundle), target)
     if folder is None:
-        return _in_memory(points, bundle, engine, progress)
+        return _in_memory(points, engine, progress)
     return _in_folder(points, bundle, engine, progress, Path(folder))
 
 
-def _in_memory(
-    points: Points, bundle: Bundle, engine: DaskEngine | None, progress: Progress
-) -> Sweep:
+def _in_memory(points: Points, engine: DaskEngine | None, progress: Progress) -> Sweep:
     count = points.design.count
     compared = compare(points, progress.note)
     kept: dict[int, Columns] = {}
     with progress.running(count, count, points.alone) as seen:
-        for block, columns in _computed(points, bundle, engine, range(-(-count // points.block)),
+        for block, columns in _computed(points, engine, range(-(-count // points.block)),
                                         points.block, seen):  # fmt: skip
             kept[block] = columns
     return Sweep(points.study, joined([kept[k] for k in sorted(kept)]), None, compared)
@@ -297,7 +297,7 @@ def _in_folder(
         data.log(f"{left} of {count} points to compute")
         failed = data.failed(missing)
         with progress.running(count, left, points.alone, failed) as seen:
-            for block, columns in _computed(points, bundle, engine, missing, data.block, seen):
+            for block, columns in _computed(points, engine, missing, data.block, seen):
                 data.write(block, columns)
         data.level()
         data.log("done")
@@ -310,15 +310,14 @@ def _in_folder(
 
 
 def _computed(
-    points: Points, bundle: Bundle, engine: DaskEngine | None, blocks: Any, size: int, seen: Any
+    points: Points, engine: DaskEngine | None, blocks: Any, size: int, seen: Any
 ) -> Iterator[tuple[int, Columns]]:
     """Whole blocks, as they come."""
     count = points.design.count
     stretches = [Stretch(k, k * size, min(count, (k + 1) * size)) for k in blocks]
     if engine is None:
-        own = Points(opened(bundle), points.target) if stretches else points
         for x in stretches:
-            columns = own.compute(x.first, x.last, seen.advance)
+            columns = points.compute(x.first, x.last, seen.advance)
             seen.failed(int(columns["failed"].sum()))
             yield x.block, columns
         return
