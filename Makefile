@@ -2,7 +2,7 @@
 # make test   set up, lint, types, layers, all tests, and some of them as on other processors
 # make quick  lint, types, layers and a chosen part of the tests, in two minutes
 # make machines  only that part of make test that runs as on other processors
-# make soak   all tests, also the drawn cases of which make test runs one in four
+# make soak   all tests, also the drawn cases of which make test runs one in eight
 # make bench  side by side with other libraries (several minutes)
 # make campaign  10,000 random flights against random walls (three quarters of an hour)
 # make unkind  a sweep on Dask that is treated badly: 20,000 points, the same bits (some minutes)
@@ -32,6 +32,7 @@ test: lint $(VENV)/.browser
 
 soak: lint $(VENV)/.browser
 	$(BIN)/pytest $(CORES) --all
+	$(BIN)/python tests/machines.py $(CORES) --all
 
 quick: lint
 	$(BIN)/pytest $(CORES) $(QUICK)

@@ -1,12 +1,14 @@
 """A chosen part of the suite, run as other processors would run it.
 
     python tests/machines.py [-n 2]     # options go to pytest
+    python tests/machines.py --all      # every part on every machine
     python tests/machines.py --list     # says only what would be run
 
 Results near a tie, a singular configuration or a threshold may depend on how sums are rounded, and
 that depends on the processor: on the kernels of BLAS, on the instructions and SIMD lanes of our own
 kernels, on the number of threads. Each run below plays another machine. One that this processor
 cannot play is reported, and is not a failure; the one that it is was played by the suite itself.
+The others share the parts, one each, unless all are asked for.
 """
 
 from __future__ import annotations
@@ -78,7 +80,10 @@ def main(options: list[str]) -> int:
         print(f"machine '{machine.name}': {reason or described(machine)}", flush=True)
         if reason or "--list" in options:
             continue
-        tests = [*options, *CHOSEN, *pages(played.index(machine), len(played))]
+        share = (
+            slice(None) if "--all" in options else slice(played.index(machine), None, len(played))
+        )
+        tests = [*options, *CHOSEN[share], *pages()[share]]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
         if subprocess.run(command, cwd=ROOT, env=environment(machine), check=False).returncode:
             failed.append(machine.name)
@@ -87,14 +92,12 @@ def main(options: list[str]) -> int:
     return len(failed)
 
 
-def pages(number: int, machines: int) -> list[str]:
-    """Pages of the documentation whose code one of several machines runs: they share them, as the
-    suite runs all on the machine at hand."""
+def pages() -> list[str]:
+    """Pages of the documentation whose code is run."""
     sys.path.insert(0, str(ROOT))
     from tests.docs.blocks import pages
 
-    chosen = [page for page in pages() if page not in EXEMPT]
-    return [f"{PAGE}[{page}]" for page in chosen[number::machines]]
+    return [f"{PAGE}[{page}]" for page in pages() if page not in EXEMPT]
 
 
 def described(machine: Machine) -> str:
