@@ -1,7 +1,7 @@
 # make demo   set up, run the main job, leave a report
 # make test   set up, lint, types, layers, all tests, and some of them as on other processors
 # make quick  lint, types, layers and a chosen part of the tests, in two minutes
-# make machines  only that part of make test that runs as on other processors
+# make machines  that part, whole, as on each of the other processors
 # make soak   all tests, also the drawn cases of which make test runs one in eight
 # make bench  side by side with other libraries (several minutes)
 # make campaign  10,000 random flights against random walls (three quarters of an hour)
@@ -38,7 +38,7 @@ quick: lint
 	$(BIN)/pytest $(CORES) $(QUICK)
 
 machines: $(VENV)/.test
-	$(BIN)/python tests/machines.py $(CORES)
+	$(BIN)/python tests/machines.py $(CORES) --all
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

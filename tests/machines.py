@@ -80,9 +80,8 @@ def main(options: list[str]) -> int:
         print(f"machine '{machine.name}': {reason or described(machine)}", flush=True)
         if reason or "--list" in options:
             continue
-        share = (
-            slice(None) if "--all" in options else slice(played.index(machine), None, len(played))
-        )
+        whole = "--all" in options
+        share = slice(None) if whole else slice(played.index(machine), None, len(played))
         tests = [*options, *CHOSEN[share], *pages()[share]]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests]
         if subprocess.run(command, cwd=ROOT, env=environment(machine), check=False).returncode:
