@@ -40,5 +40,7 @@ def test_names_are_found_at_home():
     assert control.laws is laws
     with pytest.raises(AttributeError, match=r"'appell\.control' has no attribute 'computed'"):
         _ = control.computed
+    assert not hasattr(control, "laws.gains")
+    assert not hasattr(control, "a.b")
     with pytest.raises(ImportError, match="computed"):
         from appell.control import computed  # noqa: F401

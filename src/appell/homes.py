@@ -22,7 +22,7 @@ def found_at_home(
             value = getattr(import_module(f"{package}.{homes[name]}"), name)
             setattr(sys.modules[package], name, value)
             return value
-        if not name.startswith("_") and find_spec(f"{package}.{name}"):
+        if name.isidentifier() and name[0] != "_" and find_spec(f"{package}.{name}"):
             return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 

@@ -264,6 +264,24 @@ def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
     pytest.fail(f"{folder} was not removed")
 
 
+# A command that says when it hears signals; a hang-up is as it is without nohup.
+READY = """
+import signal
+from contextlib import contextmanager
+import appell.cli.control_teach, appell.cli.control_trials
+from appell.cli import app
+from appell.cli.control import _breakable
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+@contextmanager
+def ready():
+    with _breakable():
+        print("ready", flush=True)
+        yield
+appell.cli.control_trials._breakable = appell.cli.control_teach._breakable = ready
+app()
+"""
+
+
 @pytest.mark.parametrize("command", ["soak --quiet", "teach poses.csv --quiet"])
 @pytest.mark.parametrize(
     ("sent", "reason"),
@@ -271,17 +289,13 @@ def test_what_a_killed_parent_left_in_memory_is_removed(monkeypatch):
 )
 def test_a_command_that_is_broken_off_while_it_starts_says_so(tmp_path, command, sent, reason):
     """A signal that comes before the command can hear it is the system's own affair."""
-    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # as it is without nohup
-    code += "; from appell.cli import app; from appell.cli.control import _breakable as b"
-    code += "; import appell.cli.control_trials as t, appell.cli.control_teach as l"
-    code += "; t._breakable = l._breakable = lambda: (print('ready', flush=True), b())[1]; app()"
     started = subprocess.Popen(
-        [sys.executable, "-c", code, "control", *command.split()],
+        [sys.executable, "-c", READY, "control", *command.split()],
         cwd=tmp_path, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )  # fmt: skip
     assert started.stdout.readline() == "ready\n"
-    time.sleep(0.3)
+    time.sleep(0.1)
     started.send_signal(getattr(signal, sent))
     out, err = started.communicate(timeout=60)
     assert started.returncode == STATUS[reason], err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -54,10 +55,10 @@ app()
 """
 
 
-def command(folder, *arguments):
+def command(folder, *arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "appell", "tune", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=600,
+        cwd=folder, capture_output=True, text=True, timeout=600, env={**os.environ, **environment},
     )  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def test_a_killed_tune_goes_on_and_ends_with_the_same_bits(tmp_path, method, ite
         assert kept.endswith(b'"obj')
         assert evaluations.startswith(kept.rpartition(b"\n")[0])
         assert not (tmp_path / "tuned" / "summary.json").exists()
-    again = command(tmp_path, "study.toml", "-o", "tuned")
+    again = command(tmp_path, "study.toml", "-o", "tuned", OPENBLAS_NUM_THREADS="1")
     assert again.returncode == 0, again.stderr
     assert "going on from" in again.stderr
     for name in ("evaluations.jsonl", "summary.json", "scenario.json"):

@@ -84,9 +84,29 @@ CASES = {
 }  # fmt: skip
 
 
+LOADS = {
+    "place of a load": (
+        ARM | UNKNOWN | {"robot": ARM["robot"] | LOAD},
+        {"robot.payload.com.0": {"uniform": (0.0, 0.3)}},
+    ),
+    "scaled load": (
+        ARM | UNKNOWN | {"robot": ARM["robot"] | LOAD},
+        {"load": {"uniform": (0.5, 2.0), "scales": ("robot.payload.mass",)}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOADS)
+def test_a_load_of_which_a_part_varies_has_its_other_numbers(case):
+    same_as_runs(*LOADS[case])
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_of_a_rollout_is_the_run_by_itself(case):
-    scenario, vary = CASES[case]
+    same_as_runs(*CASES[case])
+
+
+def same_as_runs(scenario, vary):
     kept = TRACKED if "law" in scenario else FALLEN
     study = Study(scenario=scenario, vary=vary, points=5, measures=kept, rollout={"compare": 0})
     rolled, alone = Points(study), Points(study.model_copy(update={"method": "runs"}))
@@ -99,6 +119,50 @@ def test_a_run_of_a_rollout_is_the_run_by_itself(case):
         # looked at every 4 ms, and those of a run also between: its largest is no smaller.
         between = 0.01 * (name == "peak_speed")
         assert np.allclose(many[name] + between / 2, single[name], 1e-6, 1e-6 + between / 2), name
+
+
+@pytest.mark.parametrize("level", ["stiction", "coulomb_backwards"])
+def test_friction_of_two_levels_is_no_rollout_though_both_are_the_same_at_first(level):
+    """A joint that its stiction holds: 1.5 N m are asked for, and 2 are needed."""
+    rub = {"coulomb": 2.0, level: 2.0}
+    robot = {"model": "planar_chain", "options": {"n": 1}, "gravity": (0, 0, 0), "friction": rub}
+    scenario = {
+        "robot": robot, "start": {"q": (0.0,)}, "sampling": {"period": 0.002},
+        "task": {"kind": "hold", "at": (0.015,), "until": 0.1},
+        "law": {"name": "pd-gravity", "kp": 100.0, "kd": 1.0},
+    }  # fmt: skip
+    vary = {"robot.friction.coulomb": {"values": (0.5, 1.0)}}
+    study = Study(scenario=scenario, vary=vary, measures=("peak_speed",), sampling="grid")
+    found, exact = (sweep(study.model_copy(update={"method": x})) for x in ("auto", "runs"))
+    assert np.array_equal(found["peak_speed"], exact["peak_speed"])
+    assert (found["peak_speed"] == 0).all() == (level == "stiction")
+
+
+def test_robots_that_lack_a_joint_fail_with_the_reason_and_others_go_on():
+    scenario = {"robot": FALL["robot"] | {"options": {"n": 3}}, "task": FALL["task"]}
+    vary = {
+        "robot.options.n": {"values": (3, 2)},
+        "start.v.joint3": {"values": (0.5, 1.0)},
+    }
+    found = sweep(Study(scenario=scenario, vary=vary, measures=("peak_speed",), sampling="grid"))
+    lost = found["robot.options.n"] == 2
+    assert np.array_equal(found.failed, lost)
+    assert all("joint3" in why for why in found["reason"][lost])
+
+
+def test_robots_whose_load_is_no_lane_run_one_by_one():
+    scenario = {
+        "robot": {"model": "puma560", "payload": {"mass": 1.0}},
+        "task": {"kind": "fall", "until": 0.02},
+    }
+    vary = {
+        "robot.model": {"values": ("five_bar", "puma560", "puma560")},
+        "robot.payload.mass": {"values": (0.5, 1.0)},
+    }
+    study = Study(scenario=scenario, vary=vary, measures=("peak_speed",), sampling="grid")
+    found, exact = (sweep(study.model_copy(update={"method": x})) for x in ("auto", "runs"))
+    assert not found.failed.any()
+    assert np.allclose(found["peak_speed"], exact["peak_speed"], rtol=1e-6)
 
 
 def test_joints_that_have_limits_stop_at_them():

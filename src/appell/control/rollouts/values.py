@@ -144,8 +144,6 @@ def numbers(what: str, value: Any) -> Array:
     extremes = array.min(initial=0.0), array.max(initial=0.0)  # no number is a NaN in these
     if not np.isfinite(extremes).all():
         place = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
-        raise InputError(
-            f"rollout: {what}[{', '.join(map(str, place))}] is {array[place]}; expected finite "
-            "numbers."
-        )
+        entry = f"[{', '.join(map(str, place))}]" if place else ""
+        raise InputError(f"rollout: {what}{entry} is {array[place]}; expected finite numbers.")
     return array

@@ -44,10 +44,17 @@ class Prepared:
     """A scenario as a rollout: its arguments, and those that differ from run to run."""
 
     def __init__(self, scenario: Scenario, changes: Sequence[Change], how: RolloutSection) -> None:
-        self.scenario, self.built = scenario, build(scenario)
-        self.lanes = {c.path: lane for c in changes if (lane := lane_of(c.path, self.built))}
+        self.scenario = scenario
+        self.built = build(_bare(scenario, [c.path for c in changes]))
+        self.lanes: dict[str, Lane] = {}
+        for c in changes:
+            lane = lane_of(c.path, self.built)
+            if lane is None:
+                raise NoRolloutError(f"'{c.path}' cannot differ between runs of this robot and law")
+            self.lanes[c.path] = lane
         self.arguments = _arguments(self.built, how)
-        self.base = bases(self.built, {lane.argument for lane in self.lanes.values()})
+        names = {lane.argument for lane in self.lanes.values()}
+        self.base = bases(scenario, self.built, names)
 
     def of(self, changes: Sequence[Change], values: Mapping[str, Array]) -> dict[str, Any]:
         """The arguments of the rollout at points with these values of variables, (runs,) each."""
@@ -120,7 +127,10 @@ def _robot_lane(keys: list[str], built: Built) -> Lane | None:
     if what == "gravity" and apart and is_tree(robot):
         return _part("gravity", keys[1:], 3, -np.inf, built)
     if what == "friction" and isinstance(scenario.robot.friction, Rubbing):
-        known = keys[1] in ("viscous", "coulomb")
+        # A level that is given beside coulomb stays as it is, and then there are two of them.
+        others = (scenario.robot.friction.stiction, scenario.robot.friction.coulomb_backwards)
+        one_level = keys[1] == "coulomb" and others == (None, None)
+        known = keys[1] == "viscous" or one_level
         return _part(keys[1], keys[2:], robot.nv, _NEGATIVE, built) if known else None
     return None
 
@@ -144,10 +154,10 @@ def _start_lane(what: str, joint: str, built: Built) -> Lane | None:
     return Lane("q0", place, unit) if what == "q" and begins_anywhere else None
 
 
-def bases(built: Built, arguments: set[str]) -> dict[str, Array]:
-    """The scenario's own numbers of arguments that differ from run to run."""
-    scenario, robot, law = built.scenario, built.robot, built.law
-    options = built.options
+def bases(scenario: Scenario, built: Built, arguments: set[str]) -> dict[str, Array]:
+    """The scenario's own numbers of arguments that differ from run to run; it may have been built
+    without its load."""
+    robot, law, options = built.robot, built.law, built.options
     base: dict[str, Any] = {}
     for name in arguments:
         if name == "payload":
@@ -201,7 +211,7 @@ def _as_given(rows: dict[str, Array], built: Built) -> dict[str, Any]:
     return found | ({"gains": gains} if gains else {})
 
 
-def bare(scenario: Scenario, paths: Sequence[str]) -> Scenario:
+def _bare(scenario: Scenario, paths: Sequence[str]) -> Scenario:
     """The scenario without the load that differs from run to run: a rollout adds it."""
     if not any(path.startswith("robot.payload.") for path in paths):
         return scenario

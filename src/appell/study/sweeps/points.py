@@ -19,7 +19,7 @@ from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build, robot_of
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
-from appell.study.sweeps.lanes import NoRolloutError, Prepared, bare, lane_of
+from appell.study.sweeps.lanes import NoRolloutError, Prepared, lane_of
 from appell.study.sweeps.measures import (
     chosen,
     cost_of,
@@ -342,9 +342,7 @@ class Points:
         """The scenario with these fields, as a rollout."""
         key = tuple(_hashable(x) for x in fields.values())
         if key not in self._prepared:
-            scenario = bare(self.scenario, [c.path for c in self.within])
-            if fields:
-                scenario = scenario.changed(fields)
+            scenario = self.scenario.changed(fields) if fields else self.scenario
             self._prepared[key] = Prepared(scenario, self.within, self.study.rollout)
             while len(self._prepared) > _KEPT:
                 del self._prepared[next(iter(self._prepared))]

@@ -93,8 +93,9 @@ class Descent:
     def search(self) -> Ended:
         """Search; the evaluator keeps what is found."""
         from scipy import optimize
+        from threadpoolctl import threadpool_limits
 
-        minimize: Any = optimize.minimize
+        minimize: Any = threadpool_limits.wrap(1, "blas")(optimize.minimize)  # more: other bits
         first, count = self.at(self.u), self.trials.count
         if first.failed:
             raise InputError(
