@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import appell
 from appell.cli import app
+from appell.cli.tables import summary
 from appell.model.library import ROBOTS
 from appell.robots.selfcheck import Check
 
@@ -252,3 +253,15 @@ def test_names_that_are_not_utf_8_are_printed_with_escapes(tmp_path):
         assert result.returncode == status, result.stderr
         assert rb"caf\udce9" in result.stdout + result.stderr
         assert b"Traceback" not in result.stderr
+
+
+def test_a_summary_is_the_first_sentence():
+    def described():
+        """An arm (Valera et al. 2003, table 5). It has
+        six joints.
+
+        More.
+        """
+
+    assert summary(described) == "An arm (Valera et al. 2003, table 5)."
+    assert summary(test_a_summary_is_the_first_sentence) == ""

@@ -71,6 +71,7 @@ def test_an_expectation_that_fails_is_status_1(command, tmp_path):
     result = command("run", "hold.toml")
     assert result.exit_code == 1
     assert "not as expected: ended at 0.5 s, 0.00196 rad" in result.stdout
+    assert "[red]" not in result.stdout
     assert re.search(
         'class="verdict bad">.*Ended', (tmp_path / "hold-run" / "report.html").read_text()
     )

@@ -69,3 +69,11 @@ def test_a_converter_for_other_joints_is_refused():
     robot = appell.load("planar_chain", n=2)
     with pytest.raises(InputError, match="range for 3 joints; expected one, or 2"):
         track(robot, ComputedTorque(robot), [0, 0], until=0.1, adc=Adc(8, [-1, -1, -1], 1))
+
+
+def test_a_joint_that_follows_others_is_not_set_by_itself(tmp_path):
+    mimic = '<mimic joint="a" multiplier="-0.5" offset="0.1"/>'
+    model = urdf(tmp_path, [("a", "revolute", ""), ("b", "revolute", mimic)])
+    start, task = {"q": {"b": 0.1}}, {"kind": "fall", "until": 0.1}
+    with pytest.raises(InputError, match=r"joint 'b' of 'r' follows others.*; expected a\."):
+        build(checked({"robot": {"model": model}, "start": start, "task": task}))

@@ -73,7 +73,7 @@ def check(
     began = perf_counter()
     checks = load_robot(robot, loops).selfcheck(states, seed)
     rows = [
-        [c.law, f"{c.error:.1e}", f"{c.bound:.0e}", "yes" if c.passed else "[red]no[/]"]
+        [c.law, f"{c.error:.1e}", f"{c.bound:.0e}", "yes" if c.passed else "no"]
         for c in checks
         if not (quiet and c.passed)
     ]

@@ -103,7 +103,7 @@ def _print_result(result: Result) -> None:
         typer.echo(warning, err=True)
     if verdict.checks:
         rows = [
-            [c.what, f"{c.value:.3g}", f"{c.bound:g}", c.unit, "yes" if c.ok else "[red]no[/]"]
+            [c.what, f"{c.value:.3g}", f"{c.bound:g}", c.unit, "yes" if c.ok else "no"]
             for c in verdict.checks
         ]
         print_table(["expected", "of the run", "bound", "unit", "kept"], rows)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
 def summary(described: Any) -> str:
     """The first sentence of what a function or class says of itself."""
     paragraph = " ".join((described.__doc__ or "").strip().partition("\n\n")[0].split())
-    sentence, more, _ = paragraph.partition(". ")
+    sentence, *more = re.split(r"\. (?=[A-Z])", paragraph, maxsplit=1)  # "et al. 2003" goes on
     return f"{sentence}." if more else sentence
 
 

@@ -100,7 +100,7 @@ def _print_tuned(found: Tuned, verbose: bool) -> None:
                 f"{x.before:.4g}",
                 f"{x.after:.4g}",
                 x.unit,
-                "yes" if x.kept else "[red]no[/]",
+                "yes" if x.kept else "no",
             ]
             for x in found.constraints
         ]

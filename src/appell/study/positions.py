@@ -158,10 +158,12 @@ def middle(robot: Dynamics) -> Array:
 
 def _place(robot: Dynamics, name: str, names: tuple[str, ...]) -> int:
     if name not in names:
-        raise InputError(
-            f"'{robot.name}' has no joint '{name}' here; expected {', '.join(names)}."
-            f"{did_you_mean(name, names)}"
-        )
+        if name in {body.joint.name for body in getattr(robot.model, "bodies", ())}:
+            why = f"joint '{name}' of '{robot.name}' follows others, and cannot be set by itself"
+        else:
+            why = f"'{robot.name}' has no joint '{name}' here"
+        hint = did_you_mean(name, names)
+        raise InputError(f"{why}; expected {', '.join(names)}.{hint}")
     return names.index(name)
 
 

@@ -67,7 +67,7 @@ CASES = {
         {"start.q.1": {"uniform": (-30.0, 30.0)}},
     ),
     "pushed": (
-        ARM | {"disturbances": [{"joint": "joint2", "force": 3.0, "start": 0.05, "end": 0.1}]},
+        ARM | {"disturbances": [{"joint": "joint2", "force": 3.0, "start": 0.048, "end": 0.1}]},
         {"law.kp": {"uniform": (50.0, 200.0)}},
     ),
     "named": (

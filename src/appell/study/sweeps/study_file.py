@@ -112,7 +112,10 @@ class Study(Section):
             raise ValueError("nothing varies; expected at least one entry in vary")
         if self.sampling in ("grid", "list"):
             if self.points is not None:
-                raise ValueError(f"sampling = {self.sampling!r} has as many points as its values")
+                raise ValueError(
+                    f"sampling = {self.sampling!r} has as many points as its values: "
+                    "leave points out"
+                )
             uncounted = [name for name, v in self.vary.items() if v.levels is None]
             if uncounted:
                 raise ValueError(
