@@ -735,6 +735,8 @@ def test_a_run_does_not_depend_on_the_first_one():
         ("planar_chain", {"ids": [2**32], "noise": Noise(tau=1.0)}, "from 0 to 2"),
         ("planar_chain", {"noise": Noise(tau=-1.0)}, "a deviation is negative"),
         ("planar_chain", {"coulomb": -1.0}, "coulomb is negative"),
+        ("planar_chain", {"tolerance": -1.0, "reduce": "success"}, "tolerance is negative"),
+        ("planar_chain", {"tolerance": np.nan, "reduce": "success"}, "tolerance is nan; expected"),
         ("planar_chain", {"q0": ["0", "0", "0"]}, "expected real numbers"),
         ("planar_chain", {"q0": np.ma.masked_array([0.0, 0, 0], [1, 0, 0])}, "expected real"),
         ("planar_chain", {"parameters": {"mass": [-1.0, 1, 1]}}, "a mass is negative"),

@@ -270,6 +270,7 @@ def rollout(
     names = [x for x in names if x not in ENDS]
     if "settling_time" in names or "success" in ends:
         setup.each("tolerance", tolerance, robot.nv, "tolerance")
+        setup.not_negative("tolerance")
     more = ["error"] if {"success", "final_error"} & set(ends) else []
     program.watch([*names, *setup.unasked()], setup.follows, more)
     if "energy" in ends:

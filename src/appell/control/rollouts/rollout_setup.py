@@ -220,6 +220,11 @@ class RolloutSetup:
             given = full
         self.values.input(name, given, (width,), what)
 
+    def not_negative(self, name: str) -> None:
+        """Refuse numbers below zero."""
+        if least(self.values.inputs[name]) < 0:
+            raise InputError(f"rollout: {name} is negative; expected zero or more.")
+
     def friction(self, viscous: Any, coulomb: Any, slip: float, h: float) -> None:
         """Friction of the joints; refused if steps h are too long to follow it below ``slip``."""
         if viscous is None and coulomb is None:
@@ -231,8 +236,7 @@ class RolloutSetup:
             # One number for all is of joints, and not of what a free body or a ball does.
             joints = [k for k in range(n) if plain[k]]
             self.each(name, 0.0 if given is None else given, n, name, joints)
-            if least(taken[name]) < 0:
-                raise InputError(f"rollout: {name} is negative; expected zero or more.")
+            self.not_negative(name)
         reads = ["q0", "viscous", "coulomb", *self.program.parameters.reads]
         if n != self.robot.nv or any(on_gpu(taken[x]) for x in reads):
             return
