@@ -206,7 +206,7 @@ CLAIMS: dict[str, dict[str, Check]] = {
             "docs/commands.md", "20 seconds for the PUMA, and about one minute for the Panda"
         ),
         "| `make quick` | 2 minutes": words("CONTRIBUTING.md", "in about two minutes"),
-        "| `make test` | 20 minutes": words("README.md", "about 20 minutes on two cores"),
+        "| `make test` | 30 minutes": words("README.md", "about 30 minutes on two cores"),
     },
     "docs/papers/lee1982.md": {
         "about 100 times more operations for six joints | 149 times the multiplications, 126 times "
