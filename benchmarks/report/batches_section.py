@@ -25,7 +25,7 @@ def batches_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
             " ".join(seconds_with_quartiles(row["one thread"])),
             f"{' '.join(seconds_with_quartiles(row['all threads']))}<br>"
             f"{times(row['ratio'])} {quartiles(row['ratio'])}",
-            seconds(row["call"]),
+            seconds(row["call"]) if row["call"] > 0 else "below the noise",
         ]
         for row in rows
     ]

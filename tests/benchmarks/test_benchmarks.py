@@ -16,6 +16,7 @@ import pytest
 
 from appell.compile import native
 from benchmarks import gpu, sweeps
+from benchmarks.report.batches_section import batches_rows
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = [sys.executable, "-m", "benchmarks"]
@@ -232,3 +233,11 @@ def test_the_sweeps_figures_hold_what_is_said_of_them():
     assert 0 < unkind["failed"] < unkind["points"]
     assert len(unkind["sha256"]) == 64
     assert sweeps.page(found) in (ROOT / "docs/sweeps.md").read_text()
+
+
+def test_a_call_that_noise_hides_is_said_to_be_hidden():
+    spread = {"low": 1e-8, "median": 1e-8, "high": 1e-8}
+    row = {"quantity": "mass_matrix", "states": 512, "ratio": spread}
+    row |= {"one thread": spread, "all threads": spread}
+    calls = [batches_rows([row | {"call": call}])[0][-1] for call in (1.5e-6, 0.0, -2e-7)]
+    assert calls == ["1.50 µs", "below the noise", "below the noise"]

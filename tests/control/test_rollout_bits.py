@@ -25,20 +25,20 @@ def _all_cores_again():
 
 @pytest.fixture
 def workers(monkeypatch):
-    """The threads that computed slices. The caller begins when another one has, where there may be
-    one, and all that may help are asked to."""
+    """The threads that computed slices since it was cleared. The caller begins when another one
+    has, where there may be one, and all that may help are asked to."""
     seen = set()
-    helped = threading.Event()
+    another = threading.Condition()
     compute = ProgramKernel._compute
 
     def watched(kernel, *numbers):
         if "q" not in kernel.program.outputs:  # no rollout: what friction does at the start
             return compute(kernel, *numbers)
-        seen.add(threading.get_ident())
-        if threading.current_thread() is not threading.main_thread():
-            helped.set()
-        elif programs.threads() > 1:
-            assert helped.wait(60)
+        with another:
+            seen.add(threading.get_ident())
+            another.notify_all()
+            if threading.current_thread() is threading.main_thread() and programs.threads() > 1:
+                assert another.wait_for(lambda: len(seen) > 1, timeout=60)
         return compute(kernel, *numbers)
 
     monkeypatch.setattr(ProgramKernel, "_compute", watched)
