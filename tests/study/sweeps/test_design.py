@@ -11,7 +11,7 @@ from scipy.stats import qmc
 
 from appell.errors import InputError
 from appell.study import Study
-from appell.study.sweeps.design import Design
+from appell.study.sweeps.design import Design, square_root
 from appell.study.sweeps.study_file import checked_study
 from appell.study.sweeps.variable import Variable
 
@@ -26,16 +26,28 @@ def design(vary=THREE, **options):
     return Design(checked_study({"function": "math:hypot", "vary": vary, **options}))
 
 
-@pytest.mark.parametrize("sampling", ["sobol", "latin_hypercube", "random", "saltelli"])
-def test_points_do_not_depend_on_the_block_that_they_are_asked_in(sampling):
-    points = design(points=8192, sampling=sampling, seed=5)
+TOGETHER = [
+    {"between": ("a", "b"), "coefficient": 0.6},
+    {"between": ("b", "c"), "coefficient": -0.3},
+]
+
+
+@pytest.mark.parametrize(
+    ("sampling", "correlated"),
+    [("sobol", []), ("latin_hypercube", []), ("random", []), ("saltelli", []),
+     ("sobol", TOGETHER), ("latin_hypercube", TOGETHER), ("random", TOGETHER)],
+)  # fmt: skip
+def test_points_do_not_depend_on_the_block_that_they_are_asked_in(sampling, correlated):
+    options = {"points": 8192, "sampling": sampling, "correlated": correlated}
+    points = design(seed=5, **options)
     whole = points.values(0, points.count)
-    again = design(points=8192, sampling=sampling, seed=5)
-    for first, last in [(0, 1), (17, 4100), (8000, 8192), (8191, 8192)]:
+    again = design(seed=5, **options)
+    alone = [(k, k + 1) for k in range(0, 8192, 97)]
+    for first, last in [*alone, (17, 4100), (8000, 8192), (8191, 8192)]:
         some = again.values(first, last)
         for name, x in whole.items():
             assert some[name].tobytes() == x[first:last].tobytes()
-    other = design(points=8192, sampling=sampling, seed=6).values(0, 64)
+    other = design(seed=6, **options).values(0, 64)
     assert not (other["a"] == whole["a"][:64]).any()
 
 
@@ -131,6 +143,18 @@ WRONG = [
 def test_a_study_that_is_none_says_what_is_wrong(data, told):
     with pytest.raises(InputError, match=told):
         checked_study({"function": "math:hypot", **data})
+
+
+def test_a_square_root_is_one_also_where_a_variable_is_determined_by_others():
+    draw = np.random.default_rng(2)
+    for rank in (1, 3, 5):
+        rows = draw.normal(size=(5, rank))
+        rows /= np.linalg.norm(rows, axis=1)[:, None]
+        matrix = rows @ rows.T
+        L = square_root(matrix)
+        assert not np.triu(L, 1).any()
+        # Rounding within a pivot that should be zero is divided by no less than 1e-6.
+        np.testing.assert_allclose(L @ L.T, matrix, atol=1e-9)
 
 
 def test_correlations_that_no_numbers_have_are_refused():

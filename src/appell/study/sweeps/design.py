@@ -59,7 +59,10 @@ class Design:
         if self._factor is not None:
             from scipy.special import ndtr, ndtri
 
-            u = ndtr(ndtri(np.clip(u, _LEAST, 1 - _LEAST)) @ self._factor.T)
+            normal = ndtri(np.clip(u, _LEAST, 1 - _LEAST))
+            # Term by term: a product of matrices has other last bits in blocks of other sizes.
+            terms = (normal[:, k, None] * column for k, column in enumerate(self._factor.T))
+            u = ndtr(sum(terms))
         return {
             name: variable.quantile(np.clip(u[:, k], _LEAST, 1 - _LEAST))
             for k, (name, variable) in enumerate(study.vary.items())
@@ -130,17 +133,31 @@ class Design:
         for pair in study.correlated:
             i, j = (self.names.index(x) for x in pair.between)
             matrix[i, j] = matrix[j, i] = pair.coefficient
-        weights, vectors = np.linalg.eigh(matrix)
-        if weights[0] < -1e-9:
+        least = np.linalg.eigvalsh(matrix)[0]
+        if least < -1e-9:
             raise InputError(
                 f"{study.source.place(('correlated',))}: no numbers go together like that: the "
-                f"matrix of the coefficients has the eigenvalue {weights[0]:.3g}; expected none "
+                f"matrix of the coefficients has the eigenvalue {least:.3g}; expected none "
                 "below zero."
             )
-        # Rows of a square root of the matrix, by Gram and Schmidt: the first variable is its own.
-        self._factor = np.linalg.qr((vectors * np.sqrt(np.maximum(weights, 0))).T)[1].T
-        self._factor *= np.where(np.diag(self._factor) < 0, -1.0, 1.0)
+        self._factor = square_root(matrix)
 
 
+def square_root(matrix: Array) -> Array:
+    """The lower triangle L with L @ L.T = matrix, which has no eigenvalue below zero (Cholesky).
+
+    By sums in a fixed order, so that every processor has the same bits; those of LAPACK differ.
+    """
+    L = np.zeros_like(matrix)
+    for i, j in zip(*np.tril_indices(len(matrix)), strict=True):
+        rest = matrix[i, j] - sum(L[i, k] * L[j, k] for k in range(j))
+        if i == j:
+            L[i, i] = np.sqrt(max(rest, 0.0))
+        elif L[j, j] > _NOTHING:
+            L[i, j] = rest / L[j, j]
+    return L
+
+
+_NOTHING = 1e-6  # a variable that others determine has no part of its own
 _MOST = 2**30  # as many as a Sobol sequence has
 _LEAST = 2.0**-53  # the normal distribution has no quantile of 0
