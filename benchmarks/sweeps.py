@@ -44,13 +44,33 @@ def robust(points: int, **more: Any) -> Study:
 
 
 def against_rollouts(points: int) -> dict[str, float]:
-    """The sweep of so many points beside the rollouts that it calls, timed within it; its memory.
+    """The sweep of so many points beside the bare rollouts of the same points; its memory.
 
-    Neither compiles. What is left is drawing points, exact runs beside some of them, measures, and
-    files.
+    Half of the bare rollouts are timed before the sweep and half after it, since a machine may
+    become slower or faster meanwhile. Neither compiles. What is left is drawing points, exact runs
+    beside some of them, measures, and files.
     """
     study = robust(points)
-    Points(study).compute(0, 1)  # compile
+    ours = Points(study)
+    ours.compute(0, 1)  # compile
+    starts = range(0, points, ours.block)
+    before, after = starts[: len(starts) // 2], starts[len(starts) // 2 :]
+    bare = _bare(ours, before)
+    with tempfile.TemporaryDirectory() as folder:
+        begin = perf_counter()
+        found = sweep(study, Path(folder) / "sweep")
+        whole = perf_counter() - begin
+        assert len(found) == points
+    bare += _bare(ours, after)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {
+        "points": points, "bare": bare, "sweep": whole, "overhead": whole / bare - 1,
+        "peak_gib": peak,
+    }  # fmt: skip
+
+
+def _bare(points: Points, starts: range) -> float:
+    """The seconds that rollouts take of the blocks that begin at points ``starts``."""
     bare, called = 0.0, Points._rollout
 
     def timed(self: Points, *arguments: Any) -> Any:
@@ -60,16 +80,10 @@ def against_rollouts(points: int) -> dict[str, float]:
         bare += perf_counter() - begin
         return runs
 
-    with tempfile.TemporaryDirectory() as folder, patch.object(Points, "_rollout", timed):
-        begin = perf_counter()
-        found = sweep(study, Path(folder) / "sweep")
-        whole = perf_counter() - begin
-        assert len(found) == points
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return {
-        "points": points, "bare": bare, "sweep": whole, "overhead": whole / bare - 1,
-        "peak_gib": peak,
-    }  # fmt: skip
+    with patch.object(Points, "_rollout", timed):
+        for first in starts:
+            points.compute(first, min(first + points.block, points.design.count))
+    return bare
 
 
 def on_dask(points: int, rounds: int = 3) -> dict[str, Any]:
