@@ -220,3 +220,52 @@ def test_points_that_the_file_could_not_have_are_refused(command, tmp_path, samp
     result = command("other.toml", "--points", 100)
     assert result.exit_code == 2
     assert told in " ".join(result.stderr.split())
+
+
+FUNCTIONS = """
+import asyncio
+
+def talks(x):
+    print("talking")
+    if x == 2:
+        raise asyncio.CancelledError("tired")
+    if x == 3:
+        raise ValueError("unstable")
+    return {"y": x, **({"z": 1.0} if x == 0 else {})}
+"""
+
+
+def test_the_commands_in_a_new_report_replay_its_points(command, tmp_path):
+    for output in ([], ["-o", "else where"]):
+        result = parsed(command("study.toml", *output, "--json"))
+        page = html.unescape(Path(result["report"]).read_text())
+        [*replays] = re.findall(r"<code>appell (sweep .*?--point \d+)</code>", page)
+        assert replays
+        assert parsed(CliRunner().invoke(app, [*shlex.split(replays[0]), "--json"]))["measures"]
+
+
+def test_a_function_may_print_and_raise_what_it_likes(command, tmp_path):
+    (tmp_path / "talking.py").write_text(FUNCTIONS)
+    vary = "x = {linear = [0, 4, 5]}"
+    text = f'function = "talking:talks"\nsampling = "grid"\n[vary]\n{vary}\n'
+    (tmp_path / "talks.toml").write_text(text)
+    told = parsed(command("talks.toml", "--json"))  # JSON, and nothing else
+    assert (told["points"], told["failed"]) == (5, 2)
+    assert set(told["reasons"]) == {"CancelledError: tired", "ValueError: unstable"}
+    printed = command("talks.toml").output
+    assert "z: 2 of the 3 that did not fail have no number" in printed
+    alone = command("talks.toml", "--point", 3)
+    assert alone.exit_code == 1
+    assert 'raise ValueError("unstable")' in alone.output  # the line of the user's file
+    assert "points.py" not in alone.output
+    assert "value" in command("talks.toml", "--point", 1).output
+
+
+def test_units_do_not_depend_on_which_points_fail(command, tmp_path):
+    (tmp_path / "first.toml").write_text(
+        STUDY.replace("points = 12", 'sampling = "list"').replace(
+            "{uniform = [-0.2, 2.0]}", "{values = [-0.2, 0.5, 1.0]}"
+        )
+    )
+    found = parsed(command("first.toml", "--json"))
+    assert (found["failed"], found["measures"]["worst_error"]["unit"]) == (1, "rad")

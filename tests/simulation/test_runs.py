@@ -297,3 +297,19 @@ def test_forces_of_a_simulated_law_are_points_and_joints_have_their_names():
     force = next(panel for panel in run.chart().panels if panel.y.startswith("force"))
     assert {line.drawn for line in force.lines} == {"dots"}  # known at the instants only
     assert [line.name for line in force.lines] == list(run.robot.joint_names)
+
+
+SLIDE = """<robot name="fall"><link name="base"/><link name="weight"><inertial><mass value="1"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="weight"/>
+  <axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="9" velocity="1.5"/></joint></robot>"""
+
+
+def test_a_limit_is_exceeded_when_it_is_and_not_at_the_next_instant(tmp_path):
+    """A slide that falls freely: v = v0 - 9.81 t."""
+    (tmp_path / "fall.urdf").write_text(SLIDE)
+    robot = appell.load(tmp_path / "fall.urdf")
+    for v0, until in [(0.0, 0.3), (0.3, 0.3), (0.0, 1.0), (0.3, 1.0)]:
+        [first] = appell.simulate(robot, [0.0], [v0], until=until).exceeded
+        # A limit is exceeded when it is so by 1e-9 of it.
+        assert first.time == pytest.approx((1.5 + v0) / 9.81, abs=1e-8)

@@ -317,3 +317,19 @@ def test_bars_of_a_five_bar_are_no_longer_and_do_more(tmp_path):
     assert found.ok
     assert found.objective > found.objective_before > 0.5
     assert found.constraints[0].after <= 1.5
+
+
+def test_a_best_value_next_to_an_end_is_said_to_be_at_the_end(study):
+    found = tune(study("half", {"minimise": "size", "parameters": {"x": {"between": (0.5, 0.9)}}}))
+    assert found.parameters["x"] == pytest.approx(0.5, abs=4e-4)
+    [told] = [x for x in found.warnings if "at an end" in x]
+    assert "x" in told
+
+
+def test_a_share_of_the_samples_is_told_in_the_direction_that_is_asked_for(study):
+    vary = {"shift": {"linear": (-3.0, 0.0, 10)}}
+    for verb, words in (("minimise", "do not exceed"), ("maximise", "reach")):
+        parameters = {"x": {"between": (-0.5, 0.5)}}
+        asked = {verb: "size", "over": 0.9, "parameters": parameters}
+        found = tune(study("half", asked, vary=vary, sampling="grid"))
+        assert f"size that 90 % of the samples {words}" in found.verdict

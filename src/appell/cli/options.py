@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -168,6 +170,13 @@ def _read_gains(law: str, known: Any, texts: list[str]) -> dict[str, Any]:
             ) from None
         gains[name] = numbers if len(numbers) > 1 else numbers[0]
     return gains
+
+
+@contextmanager
+def own_output(apart: bool) -> Iterator[None]:
+    """Keep what code of the user's prints apart from the results: on the standard error output."""
+    with redirect_stdout(sys.stderr) if apart else nullcontext():
+        yield
 
 
 def note(text: str) -> None:

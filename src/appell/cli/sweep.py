@@ -12,7 +12,15 @@ from typer.core import TyperGroup
 
 from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.completion import SETTINGS, files
-from appell.cli.options import Json, Quiet, keep_inputs, note, print_written, verbose_option
+from appell.cli.options import (
+    Json,
+    Quiet,
+    keep_inputs,
+    note,
+    own_output,
+    print_written,
+    verbose_option,
+)
 from appell.cli.tables import print_json, print_table
 from appell.errors import InputError, did_you_mean
 
@@ -130,11 +138,12 @@ def run_sweep(
             "writes Parquet files."
         )
     try:
-        found = studies.sweep(
-            asked, folder, workers=workers, scheduler=scheduler, target=target,
-            patience=patience, security=_security(tls_ca, tls_cert, tls_key),
-            progress=progress,
-        )  # fmt: skip
+        with own_output(as_json or quiet):
+            found = studies.sweep(
+                asked, folder, workers=workers, scheduler=scheduler, target=target,
+                patience=patience, security=_security(tls_ca, tls_cert, tls_key),
+                progress=progress,
+            )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo(
             f"Interrupted: what was done is in {folder}; the same command goes on from there.",
@@ -231,7 +240,8 @@ def _one_point(
 
     points = Points(asked)
     values = point_values(points, point)
-    columns = points.compute(point, point + 1)
+    with own_output(as_json or quiet):
+        columns = points.compute(point, point + 1)
     told = {name: plain(x) for name, x in values.items()}
     lost = columns["reason"][0]
     names = list(columns)
@@ -250,7 +260,28 @@ def _one_point(
         if report is not None:
             typer.echo(report if quiet else f"Report: {report}")
     if lost:
+        if asked.function is not None and not as_json:
+            typer.echo(_where(points, values), err=True, nl=False)
         raise typer.Exit(1)
+
+
+def _where(points: Points, values: Mapping[str, Any]) -> str:
+    """The lines of the user's function that raise at a point, if they do so again."""
+    import traceback
+
+    import appell
+
+    own = str(Path(appell.__file__).parent)
+    try:
+        with own_output(True):
+            points.measured(values)
+    except (Exception, SystemExit) as problem:
+        told = traceback.TracebackException.from_exception(problem)
+        told.stack = traceback.StackSummary.from_list(
+            [x for x in told.stack if not x.filename.startswith(own)]
+        )
+        return "".join(told.format()) if told.stack else ""
+    return ""
 
 
 def _exact(points: Points, values: Mapping[str, Any], folder: Path) -> tuple[Any, Path | None]:
@@ -276,7 +307,7 @@ def _print_point(found: Mapping[str, Any]) -> None:
         typer.secho("failed: ", fg="red", bold=True, nl=False)
         typer.echo(found["failed"])
     exact = found.get("exact")
-    if isinstance(exact, str):
+    if isinstance(exact, str) and exact != found["failed"]:
         typer.echo(f"run by itself: {exact}")
     measures = found["measures"] if exact is None or isinstance(exact, str) else exact
     beside = isinstance(exact, dict) and exact != found["measures"]
@@ -285,7 +316,8 @@ def _print_point(found: Mapping[str, Any]) -> None:
         for name, x in measures.items()
     ]
     if not found["failed"]:
-        print_table(["measure", "in the sweep", *(["run by itself"] if beside else [])], rows)
+        head = ["in the sweep", "run by itself"] if beside else ["value"]
+        print_table(["measure", *head], rows)
 
 
 # Tables
@@ -316,9 +348,11 @@ def _print_sweep(found: Sweep, verbose: bool) -> None:
             typer.echo(f"{name}: {found.statistics.never(name)}")
         missing = int(np.isnan(found[name]).sum() - found.failed.sum())
         if missing:
-            typer.echo(f"{name}: {missing:,} of {len(found):,} have none")
-    for reason, count in list(found.reasons().items())[: None if verbose else 5]:
-        typer.echo(f"{count:,} failed: {reason}")
+            there = len(found) - failed
+            typer.echo(f"{name}: {missing:,} of the {there:,} that did not fail have no number")
+    for why in found.statistics.failures[: None if verbose else 5]:
+        alike = f" (and {why.texts - 1:,} like it with other numbers)" if why.texts > 1 else ""
+        typer.echo(f"{why.total:,} failed: {why.reason}{alike}")
     _print_compared(found)
 
 
@@ -333,6 +367,8 @@ def _print_compared(found: Sweep) -> None:
         if len(both):
             off = float(np.abs(both[:, 0] - both[:, 1]).max())
             parts.append(f"{name} by {off:.2g} (of {np.abs(both[:, 1]).max():.2g})")
+    for why in found.compared.get("refused", []):
+        typer.echo(f"Not compared with an exact run: {why}")
     if parts:
         count = len(found.compared["point"])
         typer.echo(f"Rollouts and exact runs of {count} points differ at most: {', '.join(parts)}.")

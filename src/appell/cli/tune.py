@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from appell.cli.app import INTERRUPTED, app, example
 from appell.cli.completion import SETTINGS, files
-from appell.cli.options import Json, Quiet, note, print_written, verbose_option
+from appell.cli.options import Json, Quiet, note, own_output, print_written, verbose_option
 from appell.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
@@ -54,9 +55,10 @@ def tune(
 
     folder = output or Path(f"{study.stem}-tune")
     told = not quiet and not as_json
-    found = studies.tune(
-        studies.read_study(study), folder, workers=workers, progress=_progress(told)
-    )
+    with own_output(not told):
+        found = studies.tune(
+            studies.read_study(study), folder, workers=workers, progress=_progress(told)
+        )
     report = write_tuning(found, folder)
     if as_json:
         print_json(found.summary() | {"folder": str(folder), "report": str(report)})
@@ -97,7 +99,7 @@ def _print_tuned(found: Tuned, verbose: bool) -> None:
             [
                 x.what,
                 f"at {'least' if x.least else 'most'} {x.bound:g}",
-                f"{x.before:.4g}",
+                "–" if isnan(x.before) else f"{x.before:.4g}",
                 f"{x.after:.4g}",
                 x.unit,
                 "yes" if x.kept else "no",

@@ -60,13 +60,11 @@ def heading(name: str) -> str:
 
 
 def study_of(found: Sweep) -> str:
-    """The study as commands name it: its file, or the sweep's folder."""
-    file, folder = found.study.source.file, found.folder
-    if file is None or (folder is not None and file.is_relative_to(folder)):
-        file = folder
-    if file is None:
+    """The study as commands name it: the sweep's folder, which has all that it needs."""
+    folder = found.folder
+    if folder is None:
         return "STUDY"
-    return file.name if file.is_absolute() else str(file)
+    return folder.name if folder.is_absolute() else str(folder)
 
 
 def replay(found: Sweep, point: int) -> str:
@@ -131,7 +129,7 @@ def compared_table(of: Statistics) -> str:
         points = compared["point"]
         rows = [
             [escape(name), f"{shown(x.largest)} {escape(of.unit(name))}".strip(), f"{x.point:,}",
-             shown(x.size), shown(x.largest / x.size) if x.size else "–"]
+             shown(x.size), shown(x.largest / x.size) if 0 < x.size < np.inf else "–"]
             for name, x in found.items()
         ]  # fmt: skip
         head = ["measure", "largest difference", "at point", "largest value", "relative"]
@@ -165,7 +163,7 @@ def measures_table(of: Statistics) -> str:
             *(f"{counts[k]:,}" for counts in apart.values()),
             f"{int(worst[0]):,}" if len(worst) else "–",
         ])  # fmt: skip
-    head = ["measure", "unit", "points", "least", "5 %", "median", "95 %", "largest", "mean",
+    head = ["measure", "unit", "finite", "least", "5 %", "median", "95 %", "largest", "mean",
             *apart, "worst point"]  # fmt: skip
     return table(head, rows)
 

@@ -513,7 +513,11 @@ def _inside(place: Any, key: str, path: str, otherwise: Any = None) -> Any:
     if isinstance(place, dict):
         return place.setdefault(key, {} if otherwise is None else otherwise)
     if not isinstance(place, list):
-        raise InputError(f"{path}: there is {place!r} where '{key}' is to stand in a table.")
+        table = path.split(f".{key}")[0]
+        cure = f"give the scenario an array there, or change '{table}'" if key.isdigit() else (
+            "expected a table"
+        )  # fmt: skip
+        raise InputError(f"{path}: '{table}' is {place!r}, and has no part '{key}'; {cure}.")
     if not key.isdigit() or int(key) >= len(place):
         raise InputError(
             f"{path}: '{key}' is no place in an array of {len(place)}; expected a whole number "

@@ -273,3 +273,23 @@ def test_an_edited_function_is_another_study_and_its_new_code_runs(tmp_path, mon
 
 def test_versions_name_all_that_bits_depend_on():
     assert set(versions()) == {"appell", "python", "numpy", "scipy"}
+
+
+def test_a_block_that_is_damaged_or_of_other_points_is_computed_again(tmp_path):
+    folder = tmp_path / "sweep"
+    expected = sweep(study(), folder)
+    files = list(parts(folder).values())
+    assert len(files) > 2
+    whole = files[0].read_bytes()
+    middle = slice(120, 400)  # the numbers: the file's end, which tells of its columns, is left
+    files[0].write_bytes(whole[:120] + b"B" * len(whole[middle]) + whole[400:])
+    files[1].write_bytes(files[2].read_bytes())  # as many points of the same study
+    with pytest.raises(InputError, match=files[0].name):
+        open_sweep(folder)
+    files[0].write_bytes(whole)
+    with pytest.raises(InputError, match=r"stands twice, or not in order"):
+        open_sweep(folder)
+    files[0].write_bytes(whole[:120] + b"B" * len(whole[middle]) + whole[400:])
+    again = sweep(study(), folder)
+    for name, x in expected.columns.items():
+        np.testing.assert_array_equal(again[name], x)

@@ -365,3 +365,43 @@ def test_the_work_of_the_motors_is_the_energy_gained(method, task):
     gained = found["energy_end"] - found["energy_start"]
     # The trapezoidal rule over samples of 10 ms; steps of other kinds are shorter.
     assert np.allclose(found["work"], gained, rtol=2e-3)
+
+
+STOPS = """<robot name="arm"><link name="base"/>
+  <link name="swung"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+  <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="swung"/>
+  <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="100" velocity="100"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("scales", [False, True])
+def test_a_start_beyond_a_stop_fails_as_it_does_by_itself(tmp_path, scales):
+    (tmp_path / "arm.urdf").write_text(STOPS)
+    scenario = {
+        "angles": "degrees", "robot": {"model": str(tmp_path / "arm.urdf")},
+        "start": {"q": {"turn": 10.0}}, "task": {"kind": "fall", "until": 0.1},
+    }  # fmt: skip
+    vary = {"start.q.turn": {"values": (-90.0, 30.0, 45.0, 58.0, 90.0)}}
+    if scales:
+        vary = {"far": {"values": (-9.0, 3.0, 4.5, 5.8, 9.0), "scales": ("start.q.turn",)}}
+    study = Study(scenario=scenario, vary=vary, sampling="grid", measures=("q.turn",))
+    rolled = sweep(study.model_copy(update={"method": "rollout"}))
+    alone = sweep(study.model_copy(update={"method": "runs"}))
+    assert rolled.failed.tolist() == [True, False, False, True, True]
+    assert rolled["reason"].tolist() == alone["reason"].tolist()
+    assert "behind upper limit" in rolled["reason"][4]
+    # RK4 of 1 ms and DOP853 on a swing of 0.1 s
+    np.testing.assert_allclose(rolled["q.turn"], alone["q.turn"], atol=1e-6)
+
+
+def test_a_part_of_a_load_may_need_a_rollout_of_its_own_beside_one_that_does_not():
+    vary = {
+        "robot.payload.mass": {"uniform": (0.1, 1.0)},
+        "robot.payload.com": {"values": ((0.1, 0.0, 0.0), (0.0, 0.1, 0.0))},
+    }
+    study = Study(scenario=ARM | UNKNOWN, vary=vary, points=4, measures=("worst_error",))
+    found = sweep(study.model_copy(update={"method": "rollout"}))
+    alone = sweep(study.model_copy(update={"method": "runs"}))
+    assert not found.failed.any()
+    # RK4 of 1 ms beside DOP853; loads that are left out would be off by the errors themselves.
+    np.testing.assert_allclose(found["worst_error"], alone["worst_error"], rtol=1e-3)

@@ -68,7 +68,7 @@ def test_the_table_counts_what_it_leaves_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = CliRunner().invoke(app, ["sweep", "study.toml"]).output
     assert "y: 1 of 2 are infinite" in printed
-    assert "y: 1 of 3 have none" in printed
+    assert "y: 1 of the 3 that did not fail have no number" in printed
 
 
 def test_a_point_of_a_folder_is_run_by_itself(tmp_path, monkeypatch):
@@ -128,3 +128,76 @@ def test_whole_values_stay_whole():
     found = sweep(Study(scenario=scenario, vary=vary, sampling="list", measures=("peak_speed",)))
     assert not found.failed.any()
     assert found["robot.options.n"].tolist() == [1, 2]
+
+
+PARTS = [
+    {"a": {"values": [2.0], "scales": ["law.kp"]}, "b": {"values": [3.0], "scales": ["law.kp.1"]}},
+    {"law.kp.1": {"values": [300.0]}, "b": {"values": [2.0], "scales": ["law.kp"]}},
+    {"law.kp.0": {"values": [300.0]}, "law.kp": {"values": [50.0]}},
+]
+MOVE = {
+    "robot": {"model": "planar_chain", "options": {"n": 2}},
+    "start": {"q": [0.2, -0.4]},
+    "task": {"kind": "moves", "moves": [{"to": [0.7, 0.3], "duration": 0.2}]},
+    "law": {"name": "computed-torque", "kp": [100.0, 120.0]},
+}
+
+
+@pytest.mark.parametrize("vary", PARTS)
+def test_a_field_and_a_part_of_it_do_not_both_vary(vary):
+    with pytest.raises(InputError, match=r"'law\.kp\.\d' is a part of 'law\.kp'"):
+        sweep(Study(scenario=MOVE, vary=vary, sampling="grid"))
+
+
+def test_a_field_and_a_part_of_it_are_not_both_tuned_or_varied():
+    whole = {"all": {"between": (0.5, 3.0), "scales": ["law.kp"]}}
+    part = {"between": (0.5, 3.0), "scales": ["law.kp.1"]}
+    for vary, parameters in [
+        ({}, whole | {"second": part}),
+        ({"law.kp.1": {"uniform": (1.0, 2.0)}}, whole),
+    ]:
+        asked = {"parameters": parameters, "minimise": "rms_error"}
+        study = Study(scenario=MOVE, vary=vary, points=4 if vary else None, tune=asked)
+        with pytest.raises(InputError, match="is a part of"):
+            tune(study)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([("a", "a")], "goes with itself"),
+        ([("a", "b"), ("b", "a")], "goes with the same one, twice"),
+    ],
+)
+def test_a_variable_goes_with_another_one_and_once(pairs, told):
+    vary = {name: {"normal": (0.0, 1.0)} for name in "ab"}
+    correlated = [{"between": pair, "coefficient": 0.25} for pair in pairs]
+    data = {"function": "math:hypot", "vary": vary, "points": 8, "correlated": correlated}
+    with pytest.raises(InputError, match=told):
+        checked_study(data)
+
+
+def test_a_function_that_does_not_take_the_variables_is_refused_at_once(tmp_path):
+    study = _study(tmp_path, "leaves", "x = {linear = [0, 1, 3]}\ny = {linear = [0, 1, 3]}")
+    with pytest.raises(InputError, match=r"leaves\(x\): .*'y'; it is called with .* x, y"):
+        sweep(study)
+
+
+def test_what_is_wrong_in_a_study_is_told_with_its_file_and_line(tmp_path):
+    (tmp_path / "move.json").write_text(json.dumps(MOVE))
+    told = {
+        '[vary]\n"law.kpp" = {uniform = [1, 2]}': r"study\.toml:4: vary\.law\.kpp: ",
+        'measures = ["efort"]\n[vary]\n"law.kd" = {uniform = [1, 2]}':
+            r"study\.toml:3: measures: there is no 'efort'; did you mean 'effort'",
+        'measures = ["q.joint9"]\n[vary]\n"law.kd" = {uniform = [1, 2]}':
+            r"study\.toml:3: measures: 'q\.joint9'",
+        '[vary]\n"law.kd.1" = {uniform = [1, 2]}': r"'law\.kd' is .*an array",
+    }  # fmt: skip
+    for text, problem in told.items():
+        (tmp_path / "study.toml").write_text(f'scenario = "move.json"\npoints = 4\n{text}\n')
+        if "law.kd.1" in text:
+            (tmp_path / "move.json").write_text(
+                json.dumps(MOVE | {"law": {"name": "computed-torque", "kd": 20.0}})
+            )
+        with pytest.raises(InputError, match=problem):
+            sweep(tmp_path / "study.toml")

@@ -121,20 +121,24 @@ class Dataset:
         return [
             k
             for k in range(-(-count // self.block))
-            if k not in files or self._rows(files[k]) != min(self.block, count - k * self.block)
+            if k not in files or not self._whole(files[k], k, count)
         ]
 
     def parts(self) -> dict[int, Path]:
         """The files that are there, by the numbers of their blocks."""
         return parts(self.folder)
 
-    def _rows(self, file: Path) -> int:
-        """How many points a file has; none if it is not one of this study."""
+    def _whole(self, file: Path, block: int, count: int) -> bool:
+        """Whether a file can be read, and has the points of a block of this study."""
+        first, last = block * self.block, min(count, (block + 1) * self.block)
         try:
             rows, study = self.format.head(file)
-        except (OSError, ValueError):  # pyarrow.ArrowInvalid is a ValueError
-            return 0
-        return rows if study == self.hash else 0
+            if rows != last - first or study != self.hash:
+                return False
+            points = self.format.read(file)["point"]
+        except (OSError, ValueError, KeyError):  # pyarrow.ArrowInvalid is a ValueError
+            return False
+        return bool(np.array_equal(points, np.arange(first, last)))
 
     def failed(self, missing: Sequence[int]) -> int:
         """How many points failed in the blocks that are there, all but the ``missing`` ones."""
@@ -192,7 +196,7 @@ def read_head(folder: Path) -> dict[str, Any]:
 def study_in(folder: Path) -> Study:
     """The study of a sweep's folder; files that it names are those kept there."""
     told = read_head(folder)["study"]
-    return checked_study(told, Source(folder / _INPUTS / _STUDY, json.dumps(told)))
+    return checked_study(told, Source(folder / _INPUTS / _STUDY, told=False))
 
 
 def parts(folder: Path) -> dict[int, Path]:
@@ -206,15 +210,24 @@ def read_columns(folder: Path) -> Columns:
     if not files:
         raise InputError(f"'{folder}' has no points yet; run the sweep.")
     form = format_of(folder / _POINTS)
-    try:
-        for file in files.values():
+    blocks, end = [], -1
+    for file in files.values():
+        try:
             if form.head(file)[1] != own:
                 raise ValueError(f"{file.name} is of another study")
-        return joined([form.read(file) for file in files.values()])
-    except (OSError, ValueError) as problem:
-        raise InputError(
-            f"'{folder}' has a damaged file: {str(problem).rstrip('.')}. Run the sweep again."
-        ) from None
+            blocks.append(form.read(file))
+            points = blocks[-1]["point"]
+            if not (np.diff(points, prepend=end) > 0).all():
+                raise ValueError(f"point {points[0]} stands twice, or not in order")
+        except (OSError, ValueError, KeyError) as problem:
+            why = str(problem).rstrip(".")
+            told = why if file.name in why else f"{file.name}: {why}"
+            raise InputError(
+                f"'{folder}' has a damaged file: {told}. Run the sweep again, which computes it "
+                "anew."
+            ) from None
+        end = points[-1] if len(points) else end
+    return joined(blocks)
 
 
 def joined(blocks: Sequence[Columns]) -> Columns:
@@ -278,7 +291,10 @@ def locked(folder: Path) -> Any:
 
 def changed(head: Mapping[str, Any], bundle: Bundle) -> str:
     """What differs between the study of a folder and another, in words."""
-    before, now = head["study"], json.loads(bundle.text)
+    before, now = (
+        {key: x for key, x in study.items() if key not in ("title", "block")}
+        for study in (head["study"], json.loads(bundle.text))
+    )
     entries = [*_differing(before, now, "")]
     if not entries:
         entries = ["a file that it reads, or the order of its entries,"]

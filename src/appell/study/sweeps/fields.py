@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 def changes_of(varied: Iterable[tuple[str, Varied]]) -> tuple[Change, ...]:
-    """The fields that variables change, each by one of them."""
+    """The fields that variables change, each by one of them, and none within another."""
     changes: dict[str, Change] = {}
     for name, variable in varied:
         sets = variable.sets or (() if variable.scales else (name,))
@@ -39,6 +39,13 @@ def changes_of(varied: Iterable[tuple[str, Varied]]) -> tuple[Change, ...]:
                     f"'{path}' is changed by '{changes[path].name}' and by '{name}'; expected one."
                 )
             changes[path] = Change(path, name, scales)
+    for path, change in changes.items():
+        around = next((x for x in changes if path.startswith(f"{x}.")), None)
+        if around is not None:
+            raise InputError(
+                f"'{path}' is a part of '{around}', and '{change.name}' and "
+                f"'{changes[around].name}' change both; change either the parts or the whole."
+            )
     return tuple(changes.values())
 
 

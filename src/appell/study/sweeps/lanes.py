@@ -80,6 +80,17 @@ class Prepared:
             found |= any(x in law.damps for x in gains)
         return found
 
+    def behind(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
+        """Which points start beyond a limit at which their joints stop, (runs,)."""
+        found = np.zeros(len(next(iter(values.values()))), dtype=bool)
+        if not self.arguments.get("stops") or "q0" not in self.base:
+            return found
+        model, q0 = self.built.robot.model, self.of(changes, values)["q0"]
+        for body in model.bodies:
+            position = body.ratio * q0[:, model.place(body.coordinate)] + body.zero
+            found |= (position < body.joint.lower) | (position > body.joint.upper)
+        return found
+
 
 def lane_of(path: str, built: Built) -> Lane | None:
     """The argument of a rollout that a field is, if it is one."""

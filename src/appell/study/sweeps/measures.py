@@ -87,6 +87,7 @@ def _last(name: str) -> Callable[[Run, Any], Array]:
     return lambda run, tolerance: getattr(run, name)[-1]
 
 
+_EFFORT = "N² m² s"
 MEASURES: dict[str, Measure] = {
     "worst_error": Measure("rad or m", "n", lambda run, _: np.abs(run.error).max(axis=0),
                            "worst_error", follows=True),
@@ -100,7 +101,7 @@ MEASURES: dict[str, Measure] = {
                            "peak_torque"),
     "peak_speed": Measure("rad/s or m/s", "n", lambda run, _: run.largest_speeds,
                           "peak_speed"),
-    "effort": Measure("N^2 m^2 s", "", _effort, "effort"),
+    "effort": Measure(_EFFORT, "", _effort, "effort"),
     "work": Measure("J", "", _work, "work"),
     "cost": Measure("", "", lambda run, _: np.nan, "cost"),  # a function of the user's
     "energy_start": Measure("J", "", lambda run, _: run.energy[0], "energy",
@@ -124,9 +125,12 @@ def unit_for(robot: Any, unit: str, part: str = "") -> str:
     units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
     kinds = {units[part]} if part in units else set(units.values())
     if len(kinds) != 1:
-        return unit
+        return "N² m² s and N² s" if unit == _EFFORT else unit
     own = kinds.pop()
-    told = {"rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force}
+    told = {
+        "rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force,
+        _EFFORT: _EFFORT if own.force == "N m" else "N² s",
+    }  # fmt: skip
     return told.get(unit, unit)
 
 

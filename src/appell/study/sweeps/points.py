@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -48,6 +49,8 @@ class Points:
         self._robots: dict[Any, Dynamics] = {}
         if study.function is None:
             self._check_scenario()
+        else:
+            check_function(study)
 
     # What it is
 
@@ -60,7 +63,12 @@ class Points:
     def measures(self) -> Any:
         """What is kept of each point."""
         study = self.study
-        return () if study.function is not None else chosen(study.measures, self.scenario)
+        if study.function is not None:
+            return ()
+        try:
+            return chosen(study.measures, self.scenario)
+        except InputError as problem:
+            raise InputError(_placed(study, "measures", problem)) from None
 
     @cached_property
     def cost(self) -> Callable[..., Any] | None:
@@ -101,12 +109,12 @@ class Points:
 
     def _usual_apart(self) -> dict[str, Any]:
         """Fields of a usual point that need a rollout of their own."""
-        return {c.path: plain(self._usual[0][c.name]) for c in self.apart}
+        return {c.path: plain(self.usual[0][c.name]) for c in self.apart}
 
     @cached_property
     def within(self) -> tuple[Change, ...]:
         """The changes that differ from run to run of a rollout."""
-        built = self._usual[1]
+        built = self.usual[1]
         numeric = {name for name, v in self.study.vary.items() if v.numeric}
         return tuple(
             c for c in self.changes if c.name in numeric and lane_of(c.path, built) is not None
@@ -118,7 +126,7 @@ class Points:
         return tuple(c for c in self.changes if c not in self.within)
 
     @cached_property
-    def _usual(self) -> tuple[dict[str, Any], Built]:
+    def usual(self) -> tuple[dict[str, Any], Built]:
         """A point that can be built, and what it is built of: the middle of all variables, or else
         one of the first."""
         refused: AppellError | None = None
@@ -139,13 +147,31 @@ class Points:
 
     def _check_scenario(self) -> None:
         """Refuse at once what no point could be: fields, joints and measures that are not there."""
-        robot = self._usual[1].robot
+        try:
+            robot = self.usual[1].robot
+        except AppellError as problem:
+            raise InputError(self._blamed(problem)) from None
         _ = self.cost
         for x in self.measures:
             if x.part:
-                place_of(x, robot)
+                try:
+                    place_of(x, robot)
+                except InputError as problem:
+                    raise InputError(_placed(self.study, "measures", problem)) from None
             if x.function:
                 imported(x.function, self.scenario.source.folder)
+
+    def _blamed(self, problem: AppellError) -> str:
+        """What is wrong with all points, with the variable that is to blame if it is one."""
+        middle = self.design.middle()
+        for c in self.changes:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    build(self.scenario.changed(fields_at(self.scenario, (c,), middle)))
+            except AppellError as own:
+                return f"{self.study.source.place(('vary', c.name))}: {own}"
+        return str(problem)
 
     # Blocks
 
@@ -272,7 +298,11 @@ class Points:
                 doubtful[k] = False
             else:
                 table.fail(int(places[k]), why)
-        good = np.flatnonzero(~doubtful)
+        behind = prepared.behind(self.within, values) & ~doubtful
+        for k in np.flatnonzero(behind):  # refused, with the words of a run by itself
+            point = {n: x[k] for n, x in values.items()}
+            table.put_one(int(places[k]), partial(self.measured, point))
+        good = np.flatnonzero(~doubtful & ~behind)
         if len(good):
             self._run(prepared, places[good], {n: x[good] for n, x in values.items()}, table)
 
@@ -342,11 +372,20 @@ class Points:
         """The scenario with these fields, as a rollout."""
         key = tuple(_hashable(x) for x in fields.values())
         if key not in self._prepared:
-            scenario = self.scenario.changed(fields) if fields else self.scenario
+            scenario = self._changed(fields) if fields else self.scenario
             self._prepared[key] = Prepared(scenario, self.within, self.study.rollout)
             while len(self._prepared) > _KEPT:
                 del self._prepared[next(iter(self._prepared))]
         return self._prepared[key]
+
+    def _changed(self, fields: dict[str, Any]) -> Scenario:
+        """The scenario with these fields; if it needs those that differ from run to run, with
+        usual values of them."""
+        try:
+            return self.scenario.changed(fields)
+        except AppellError:
+            own = [c for c in self.within if not c.scales]
+            return self.scenario.changed(fields_at(self.scenario, own, self.usual[0]) | fields)
 
 
 _KEPT = 64  # rollouts that are kept prepared, and robots
@@ -388,7 +427,9 @@ class _Table:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = measure()
-        except (Exception, SystemExit) as problem:  # whatever a user's function raises
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # whatever a user's function raises, also SystemExit
             self.fail(k, _told(problem))
         else:
             self.put([k], {name: np.array([x]) for name, x in found.items()})
@@ -414,7 +455,37 @@ def _numbers(study: Study, values: dict[str, Any]) -> dict[str, float]:
     keywords = {keyword_of(name): x for name, x in values.items()}
     found = function(**keywords)
     given = found if isinstance(found, Mapping) else {study.function.rpartition(":")[2]: found}
-    return {str(name): float(x) for name, x in given.items()}
+    try:
+        return {str(name): float(x) for name, x in given.items()}
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{study.function} gave {shorten(repr(found))}; expected a number, or a dict of "
+            "numbers by their names."
+        ) from None
+
+
+def check_function(study: Study) -> None:
+    """Refuse a function that is not there, or does not take the variables."""
+    assert study.function is not None
+    function = imported(study.function, study.source.folder)
+    try:
+        takes = inspect.signature(function)
+    except (TypeError, ValueError):  # one that does not tell
+        return
+    names = [keyword_of(name) for name in study.vary]
+    try:
+        takes.bind(**dict.fromkeys(names))
+    except TypeError as problem:
+        raise InputError(
+            f"{study.function}{takes}: {problem}; it is called with the variables "
+            f"{', '.join(names)}."
+        ) from None
+
+
+def _placed(study: Study, entry: str, problem: InputError) -> str:
+    """What is wrong with an entry of the study, with its place in the file."""
+    place = study.source.place((entry,))
+    return f"{place}{str(problem).removeprefix(entry)}"
 
 
 def _told(problem: BaseException) -> str:

@@ -88,7 +88,14 @@ class Study(Section):
             raise ValueError("expected either scenario or function")
         self._check_points()
         self._check_names()
-        for pair in self.correlated:
+        pairs = [frozenset(pair.between) for pair in self.correlated]
+        for pair, names in zip(self.correlated, pairs, strict=True):
+            if len(names) == 1 or pairs.count(names) > 1:
+                told = "itself" if len(names) == 1 else "the same one, twice"
+                raise ValueError(
+                    f"correlated: {pair.between[0]!r} goes with {told}; expected two variables, "
+                    "and each pair once"
+                )
             for name in pair.between:
                 if name not in self.vary:
                     near = nearest(name, self.vary)

@@ -17,7 +17,6 @@ from appell.compile.gpu.driver import driver
 from appell.errors import InputError
 from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
-from appell.study.own_code import imported
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
@@ -252,8 +251,6 @@ def sweep(
     one_of("sweep: target", target, ("auto", "cpu", "cuda"))
     if workers is not None and scheduler is not None:
         raise InputError("sweep: workers are of this machine, and scheduler of others; choose one.")
-    if study.function is not None:
-        imported(study.function, study.source.folder)  # one that is not there is refused at once
     points = Points(study, target)
     bundle = bundle_of(study)
     engine: DaskEngine | None = None
@@ -348,6 +345,7 @@ def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[s
     for k in chosen:
         columns = points.compute(k, k + 1)
         if columns["failed"][0]:
+            found.setdefault("refused", []).append(f"point {k} failed")
             continue
         try:
             exact = points.measured(point_values(points, k))

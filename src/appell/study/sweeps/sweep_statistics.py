@@ -11,7 +11,6 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.robots.dynamics import Array
-from appell.study.scenario_build import build
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.measures import MEASURES, unit_for
 from appell.study.sweeps.points import Points
@@ -62,7 +61,8 @@ class Failure(NamedTuple):
 
 class Difference(NamedTuple):
     """How far a measure of rollouts is from that of exact runs, at the points that were compared:
-    the largest difference, at which point, and the largest value there."""
+    the largest difference, at which point, and the largest finite value of exact runs; infinite if
+    there is none."""
 
     largest: float
     point: int
@@ -223,32 +223,39 @@ class Statistics:
     # How it was computed
 
     @cached_property
-    def _first(self) -> Any:
-        """The first point's robot and all, if they can still be made: their files may be gone."""
-        if self.found.study.function is not None or not len(self.found):
-            return None
+    def _points(self) -> Points | None:
+        """The points, if they can still be computed: files of the study may be gone."""
         try:
-            return build(self.found.scenario(int(self.found["point"][0])))
+            return Points(self.found.study)
         except Exception:  # whatever a user's module raises
             return None
 
+    @cached_property
+    def _usual(self) -> Any:
+        """The robot and all of a point that can be built, or None."""
+        if self._points is None or self.found.study.function is not None:
+            return None
+        return self._points.usual[1]
+
     @property
     def robot(self) -> Any:
-        """The robot of the first point, or None."""
-        return None if self._first is None else self._first.robot
+        """The robot of a usual point, or None."""
+        return None if self._usual is None else self._usual.robot
 
     @property
     def task(self) -> str:
-        """The kind of the first point's task; empty if that is not known."""
-        return "" if self._first is None else str(self._first.scenario.task.kind)
+        """The kind of a usual point's task; empty if that is not known."""
+        return "" if self._usual is None else str(self._usual.scenario.task.kind)
 
     @cached_property
     def how(self) -> str:
         """How points were computed, in words; empty if that is not known."""
         study = self.found.study
         try:
-            alone = Points(study).alone
-        except Exception:  # as above
+            alone = self._points.alone if self._points is not None else ""
+        except Exception:  # whatever a user's module raises
+            alone = ""
+        if alone == "":
             return ""
         if alone is not None:
             return f"points run one by one ({alone})"
@@ -260,7 +267,7 @@ class Statistics:
         kind, _, part = measure.partition(".")
         if kind not in MEASURES or kind in (*GOOD, "impacts"):
             return ""
-        unit, robot = MEASURES[kind].unit.replace("^2", "²"), self.robot
+        unit, robot = MEASURES[kind].unit, self.robot
         if robot is None:
             return unit
         return unit_for(robot, unit, part)
@@ -280,7 +287,8 @@ class Statistics:
                 away = np.abs(away)
                 k = int(np.argmax(np.nan_to_num(away, nan=np.inf)))
                 finite = np.abs(exact[np.isfinite(exact)])
-                found[name] = Difference(float(away[k]), int(points[k]), finite.max(initial=0.0))
+                size = float(finite.max()) if len(finite) else np.inf
+                found[name] = Difference(float(away[k]), int(points[k]), size)
         return found
 
     # In words

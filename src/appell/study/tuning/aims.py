@@ -72,12 +72,13 @@ class Aim(NamedTuple):
         return known.unit if known is not None else ""
 
     def told(self, samples: int) -> str:
-        """In words: "effort", "mean of effort", "95 % quantile of effort"."""
+        """In words: "effort", "mean effort", "effort that 95 % do not exceed"."""
         if samples < 2:
             return self.column
         if isinstance(self.over, str):
             return f"{self.over} {self.column}"
-        return f"{100 * self.over:g} % quantile of {self.column}"
+        verb = "do not exceed" if self.sign > 0 else "reach"
+        return f"{self.column} that {100 * self.over:g} % of the samples {verb}"
 
     @property
     def limit(self) -> str:

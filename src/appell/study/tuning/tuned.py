@@ -14,6 +14,9 @@ from appell.robots.dynamics import Array
 from appell.study.scenario import Scenario
 from appell.study.sweeps.study_file import Study
 from appell.study.tuning.aims import Aim, Aims, Evaluation
+from appell.study.tuning.search_space import SearchSpace
+
+_END = 1e-3  # of the range: a best value that close to an end of it is at the end
 
 
 class Held(NamedTuple):
@@ -158,9 +161,8 @@ class Tuned:
         lost, many = int((self.history["failed"] > 0).sum()), len(self.history["failed"])
         if lost:
             found.append(f"{lost} of {many} evaluations had failed samples")
-        tune = self.study.tune
-        assert tune is not None
-        ends = [n for n, x in self.parameters.items() if x in tune.parameters[n].between]
+        u = SearchSpace(self.study).coordinates(np.array([*self.parameters.values()]))
+        ends = [n for n, x in zip(self.parameters, u, strict=True) if min(x, 1 - x) <= _END]
         if ends:
             found.append(f"at an end of what is searched: {', '.join(ends)}; a wider one may help")
         return (*found, *self._inexact())
