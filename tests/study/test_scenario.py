@@ -156,7 +156,7 @@ kind = "floor"
         ({"start": {"q": 3}}, "start.q = 3: expected a table or an array"),
         ({"start": {"q": {"joint1": "x"}}}, 'start.q.joint1 = "x": expected a valid number'),
         ({"robot": {"model": "a", "friction": "yes"}}, "expected a valid boolean or a table"),
-        ({"sampling": {"delay": 1.5}}, "sampling.delay = 1.5: expected a valid integer"),
+        ({"sampling": {"delay": 1.5}}, "sampling.delay = 1.5: expected a whole number"),
         (
             {"task": {"kind": "puma_line", "branch": "up"}},
             "task.branch = \"up\": expected 'all' or one of left-up-noflip",

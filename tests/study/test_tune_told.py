@@ -138,7 +138,7 @@ GAIN = {"law.kd": {"between": (0.5, 30.0)}}
         ("robott.payload.mass", r"tune\.parameters\.robott.* did you mean 'robot'\?"),
         ("task.untill", r"tune\.parameters\.task\.untill.* did you mean 'until'\?"),
         ("start.v.joint9", r"has no joint 'joint9' here; expected joint1, joint2"),
-        ("sampling.delay", r"expected a valid integer.* Give whole = true\."),
+        ("sampling.delay", r"expected a whole number.* Give whole = true\."),
         ({"law.kp": {"between": (-3.0, 1.0), "start": 1.0}},
          r"tune\.parameters\.law\.kp\.between: -3 cannot be: .*kp = -3; expected zero or more"),
         ({"sampling.period": {"between": (0.0, 1.0)}},

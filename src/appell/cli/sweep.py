@@ -53,7 +53,8 @@ class _RunsByDefault(TyperGroup):
 sweep = typer.Typer(
     cls=_RunsByDefault,
     no_args_is_help=True,
-    help="Run a scenario at many points and summarise the results: appell sweep STUDY.toml",
+    help="Run a scenario at many points and summarise the results. appell sweep STUDY.toml is "
+    "short for appell sweep run STUDY.toml.",
 )
 app.add_typer(sweep, name="sweep")
 

@@ -135,7 +135,10 @@ def _literal(error: Any) -> bool:
 
 def _wanted(error: Any) -> str:
     """What was expected, in the words of TOML."""
-    told = {"model_type": "a table", "dict_type": "a table", "tuple_type": "an array"}
+    told = {
+        "model_type": "a table", "dict_type": "a table", "tuple_type": "an array",
+        "int_type": "a whole number, without a decimal point",
+    }  # fmt: skip
     said = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     return told.get(error["type"], said).removeprefix("expected ")
 

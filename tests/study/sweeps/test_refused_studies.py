@@ -130,6 +130,14 @@ def test_whole_values_stay_whole():
     assert found["robot.options.n"].tolist() == [1, 2]
 
 
+def test_a_field_that_counts_asks_for_whole_numbers():
+    told = r"sampling\.delay = 1\.5: expected a whole number.* Give whole = \[from, to\]\."
+    with pytest.raises(InputError, match=told):
+        sweep(Study(scenario=MOVE, vary={"sampling.delay": {"uniform": (0.0, 3.0)}}, points=4))
+    found = sweep(Study(scenario=MOVE, vary={"sampling.delay": {"whole": (0, 2)}}, points=4))
+    assert not found.failed.any()
+
+
 PARTS = [
     {"a": {"values": [2.0], "scales": ["law.kp"]}, "b": {"values": [3.0], "scales": ["law.kp.1"]}},
     {"law.kp.1": {"values": [300.0]}, "b": {"values": [2.0], "scales": ["law.kp"]}},

@@ -170,7 +170,8 @@ class Points:
                     warnings.simplefilter("ignore")
                     build(self.scenario.changed(fields_at(self.scenario, (c,), middle)))
             except AppellError as own:
-                return f"{self.study.source.place(('vary', c.name))}: {own}"
+                cure = " Give whole = [from, to]." if "a whole number" in str(own) else ""
+                return f"{self.study.source.place(('vary', c.name))}: {own}{cure}"
         return str(problem)
 
     # Blocks

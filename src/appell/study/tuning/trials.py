@@ -153,7 +153,7 @@ def _culprit(study: Study, space: SearchSpace) -> InputError | None:
                     build(scenario_with(study, {name: x}))
                 except AppellError as problem:
                     place = study.source.place(("tune", "parameters", name))
-                    cure = " Give whole = true." if "integer" in str(problem) else ""
+                    cure = " Give whole = true." if "a whole number" in str(problem) else ""
                     return InputError(f"{place} = {x:g}: {problem}{cure}")
         except AppellError:  # the scenario by itself cannot be, and the variables cure it
             return None
