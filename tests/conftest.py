@@ -37,6 +37,7 @@ DRAWN = (
     "tests/laws/",
     "tests/model/",
     "tests/papers/test_formulations_can_fail.py",
+    "tests/papers/test_lee_control.py",
     "tests/rig/",
     "tests/robots/",
     "tests/simulation/",
@@ -46,7 +47,11 @@ SEVERAL, ONE_IN, MOST = 4, 8, 16
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="all drawn cases, not one in eight")
+    parser.addoption(
+        "--all",
+        action="store_true",
+        help="all drawn cases, not one in eight, and tests of a minute",
+    )
 
 
 def pytest_configure(config):
@@ -62,7 +67,8 @@ def pytest_collection_modifyitems(config, items):
     for x in items:
         if x.nodeid.startswith(DRAWN) and not x.nodeid.startswith(named):
             cases[x.nodeid.partition("[")[0]].append(x)
-    left_out = set()
+    long = [x for x in items if x.get_closest_marker("minute")]
+    left_out = {x for x in long if not x.nodeid.startswith(named)}
     for of_test in cases.values():
         if len(of_test) >= SEVERAL:
             of_test.sort(key=lambda x: crc32(x.nodeid.encode()))

@@ -185,7 +185,7 @@ def test_a_block_at_the_angle_of_friction_stays(above):
     assert np.abs(run.q[-1, :2]).max() < 1e-12
 
 
-@pytest.mark.parametrize("above", [1e-6, 1e-3])
+@pytest.mark.parametrize("above", [pytest.param(1e-6, marks=pytest.mark.minute), 1e-3])
 def test_a_block_above_the_angle_of_friction_slides_as_it_must(above):
     run = sloped(0.4, above)
     a = G * (np.sin(0.4) - np.tan(0.4 - above) * np.cos(0.4))
