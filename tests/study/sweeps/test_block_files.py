@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from subprocess import run
+from sys import executable
+from textwrap import dedent
+
 import numpy as np
 import pytest
 
@@ -50,6 +54,35 @@ def test_a_file_gives_back_what_it_was_given(form, tmp_path):
     assert form.names(file) == list(columns)
     same(form.read(file), columns)
     assert list(form.read(file, ["failed"])) == ["failed"]
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("n", [1, 8, 1001])
+def test_numbers_of_any_count_are_given_back(form, n, tmp_path):
+    rng = np.random.default_rng(n)
+    columns = {
+        "point": np.arange(7, 7 + n), "x": rng.normal(size=(n, 2))[:, 1],
+        "on": rng.random(n) < 0.5, "failed": rng.random(n) < 0.3, "reason": np.full(n, None),
+        "y": np.where(rng.random(n) < 0.4, np.nan, rng.normal(size=n)), "z": np.arange(n) * 3,
+    }  # fmt: skip
+    form.write(tmp_path / "part", columns, "a hash")
+    lost = {k: np.where(columns["failed"], np.nan, columns[k]) for k in "yz"}
+    same(form.read(tmp_path / "part"), columns | lost if form is FORMATS[".parquet"] else columns)
+    np.testing.assert_array_equal(form.points(tmp_path / "part"), columns["point"])
+
+
+def test_where_no_point_fails_pandas_is_not_loaded(tmp_path):
+    """It would take half a second; pyarrow loads it for what is given as an array or a list."""
+    sure = {"task.until": {"uniform": (0.02, 0.03)}, "start.v.joint1": {"whole": (0, 3)}}
+    text = f"""
+        import sys
+        from appell.study import Study, sweep
+        for points in (8, 20):
+            sweep(Study(scenario={FALL}, vary={sure}, points=points, block=8), {str(tmp_path)!r})
+        print("pyarrow" in sys.modules, "pandas" in sys.modules)
+    """
+    told = run([executable, "-c", dedent(text)], capture_output=True, text=True, check=True)
+    assert told.stdout == "True False\n"
 
 
 def test_without_pyarrow_a_sweep_has_the_same_bits(tmp_path, pyarrow_is):

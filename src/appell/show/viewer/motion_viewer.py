@@ -209,10 +209,9 @@ class MotionViewer(Viewer):
     def _stepped(self, button: str) -> None:
         start, end = (float(x) for x in self.motion.t[[0, -1]])
         step = (end - start) / 100
-        there = {"|<": start, "<": self.t - step, ">": self.t + step, ">|": end}[button]
         with self.lock:
             self._set_playing(False)
-            self.seek(there)
+            self.seek({"|<": start, "<": self.t - step, ">": self.t + step, ">|": end}[button])
             self.follow()
 
     def _set_playing(self, on: bool) -> None:
@@ -232,7 +231,8 @@ class MotionViewer(Viewer):
             now = monotonic()
             passed, before = now - before, now
             with self.lock:
-                if not self.playing or self._closed.is_set():
+                scrubbed = self.slider.value != round(self.t, 6)  # seen before it is heard of
+                if not self.playing or scrubbed or self._closed.is_set():
                     continue
                 end = float(self.motion.t[-1])
                 t = self.t + passed * float(self.speed.value)

@@ -32,6 +32,9 @@ class Format(Protocol):
     def names(self, file: Path) -> list[str]:
         """The names of its columns, in order."""
 
+    def points(self, file: Path) -> Array:
+        """The numbers of its points, after every column of it was read."""
+
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         """Its columns, or some of them; numbers that are not there are NaN."""
 
@@ -88,6 +91,9 @@ class Parquet:
     def names(self, file: Path) -> list[str]:
         return list(parquet().read_schema(file).names)
 
+    def points(self, file: Path) -> Array:
+        return self._array(parquet().ParquetFile(file).read()["point"])
+
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         table = parquet().ParquetFile(file).read(columns=names)
         return {name: self._array(table[name]) for name in table.column_names}
@@ -100,13 +106,16 @@ class Parquet:
         arrays = {}
         for name, x in columns.items():
             if name == "reason":
-                arrays[name] = pa.array(list(x), pa.string())
+                told = any(y is not None for y in x)
+                arrays[name] = (
+                    pa.array(list(x), pa.string()) if told else pa.nulls(len(x), pa.string())
+                )
             elif name in measures:
-                arrays[name] = pa.array(x, pa.float64(), mask=failed | np.isnan(x))
+                arrays[name] = self._column(x.astype(float), ~(failed | np.isnan(x)))
             elif x.dtype == object:
                 arrays[name] = pa.array([list(y) if isinstance(y, tuple) else y for y in x])
             else:
-                arrays[name] = pa.array(x)
+                arrays[name] = self._column(x)
         table = pa.table(arrays).replace_schema_metadata({self._KEY: study})
         words = [name for name, x in columns.items() if x.dtype == object]  # numbers rarely repeat
         parquet().write_table(table, file, use_dictionary=words)
@@ -115,12 +124,27 @@ class Parquet:
     def _array(column: Any) -> Array:
         import pyarrow as pa
 
-        kind = column.type
-        if pa.types.is_floating(kind):
-            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
-        if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-            return np.asarray(column.to_numpy(zero_copy_only=False))
-        return _words(column.to_pylist())
+        known, kinds = column.null_count == 0, pa.types
+        if kinds.is_boolean(column.type):
+            return Parquet._array(column.cast(pa.uint8())).astype(bool if known else float)
+        if not (kinds.is_floating(column.type) or kinds.is_integer(column.type)):
+            return _words(column.to_pylist())
+        if not known:
+            column = column.cast(pa.float64()).fill_null(np.nan)
+        return np.concatenate([np.from_dlpack(x) for x in column.chunks])
+
+    @staticmethod
+    def _column(x: Array, known: Array | None = None) -> Any:
+        """Numbers as Arrow has them, without those that are not known. Like _array by memory:
+        pa.array and to_numpy load pandas, which takes half a second."""
+        import pyarrow as pa
+
+        def bits(true: Any) -> Any:
+            return pa.py_buffer(np.packbits(true, bitorder="little"))
+
+        data = bits(x) if x.dtype == bool else pa.py_buffer(np.ascontiguousarray(x))
+        mask = None if known is None else bits(known)
+        return pa.Array.from_buffers(pa.from_numpy_dtype(x.dtype), len(x), [mask, data])
 
 
 class Npz:
@@ -137,6 +161,9 @@ class Npz:
     def names(self, file: Path) -> list[str]:
         with _opened(file) as archive:
             return [name.rpartition(".")[0] for name in archive.namelist()]
+
+    def points(self, file: Path) -> Array:
+        return self.read(file)["point"]
 
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         columns = {}

@@ -135,7 +135,7 @@ class Dataset:
             rows, study = self.format.head(file)
             if rows != last - first or study != self.hash:
                 return False
-            points = self.format.read(file)["point"]
+            points = self.format.points(file)
         except (OSError, ValueError, KeyError):  # pyarrow.ArrowInvalid is a ValueError
             return False
         return bool(np.array_equal(points, np.arange(first, last)))
