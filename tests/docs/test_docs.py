@@ -131,12 +131,12 @@ def shown_commands() -> list[tuple[str, str]]:
 
 def test_commands_that_are_not_run_are_understood():
     """Their options exist, and have values of the right kind; words in capitals are places."""
-    checked = 0
+    checked, whole = 0, get_command(app)
     for page, text in shown_commands():
         words = shlex.split(re.split(r" (?:>|&&) ", text)[0], comments=True)[1:]
         if "..." in words or any(word.isupper() for word in words):
             continue
-        command, name = get_command(app), "appell"
+        command, name = whole, "appell"
         while hasattr(command, "commands") and words and not words[0].startswith("-"):
             name = words.pop(0)
             assert name in command.commands, f"{page}: {text}"
