@@ -238,11 +238,14 @@ def test_memory_does_not_grow_with_the_number_of_samples(arm, prior):
     data = measured(arm, 2000, 9, NOISE)
     peaks = []
     for blocks in (20, 60):
+        each = (tuple(x.copy() for x in data) for _ in range(blocks))
         tracemalloc.start()
-        fit(prior, (data for _ in range(blocks)), friction=True, check=False)
+        fit(prior, each, friction=True, check=False)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.5 * peaks[0]
+    # Were the samples kept, or their regressors; what threads hold at a time varies by less.
+    kept = (60 - 20) * sum(x.nbytes for x in data)
+    assert peaks[1] - peaks[0] < kept / 4
 
 
 def test_block_by_block_qr_keeps_what_normal_equations_lose():

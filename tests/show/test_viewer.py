@@ -209,9 +209,9 @@ def test_a_long_arm_is_played_at_any_speed_beside_plots_of_all_joints_and_all_im
         page.get_by_role("button", name="Play").click()
         until(lambda: viewer.t > 0)
         t0, begun = viewer.t, time.monotonic()
-        until(lambda: viewer.t > t0 + 0.05)
+        until(lambda: viewer.t > t0 + 0.2)
         passed = (viewer.t - t0) / (time.monotonic() - begun)
-        assert 0.03 < passed < 0.12  # frames are apart, and wait for each other
+        assert 0.03 < passed < 0.12  # though single frames last a second and more
         page.locator("input.mantine-NumberInput-input").nth(1).fill("33.3")
         page.get_by_text("300 of 300 impacts; last: at 1 s").wait_for()
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import appell
 from appell.study import Study, sweep
 from appell.study.sweeps import sweep_progress
 from appell.study.sweeps.dataset import parts
@@ -36,7 +37,7 @@ class Heard(Progress):
 
 def test_a_line_has_rate_time_left_and_failures(clock):
     heard = Heard()
-    with heard.running(1000, 1000, None) as seen:
+    with heard.running(1000, 1000) as seen:
         assert seen.line() == "0 of 1,000 points, 0/s, unknown time left"
         clock[0] += 10
         seen.advance(100)
@@ -50,7 +51,7 @@ def test_a_line_has_rate_time_left_and_failures(clock):
 
 def test_what_was_there_before_counts_as_done_and_failed_but_not_for_the_rate(clock):
     heard = Heard()
-    with heard.running(1000, 400, None, 7) as seen:
+    with heard.running(1000, 400, 7) as seen:
         clock[0] += 5
         seen.advance(50)
         assert seen.line() == "650 of 1,000 points, 10/s, 35 s left, 7 failed"
@@ -60,7 +61,7 @@ def test_what_was_there_before_counts_as_done_and_failed_but_not_for_the_rate(cl
 
 def test_a_line_is_shown_and_logged_every_half_minute(clock):
     heard = Heard()
-    with heard.running(1000, 1000, "walls") as seen:
+    with heard.running(1000, 1000) as seen:
         for _ in range(65):
             clock[0] += 1
             seen.advance(1)
@@ -68,11 +69,11 @@ def test_a_line_is_shown_and_logged_every_half_minute(clock):
         "30 of 1,000 points, 1/s, 16 min left",
         "60 of 1,000 points, 1/s, 16 min left",
     ]
-    assert heard.logged == ["points run one by one (walls)", *heard.shown]
+    assert heard.logged == heard.shown
 
 
 def test_lines_go_to_the_standard_error_output(clock, capsys):
-    with Lines().running(100, 100, None) as seen:
+    with Lines().running(100, 100) as seen:
         clock[0] += 30
         seen.advance(60)
     assert capsys.readouterr() == ("", "60 of 100 points, 2/s, 20 s left\n")
@@ -81,10 +82,10 @@ def test_lines_go_to_the_standard_error_output(clock, capsys):
 def test_the_bar_logs_its_lines_and_knows_earlier_failures(clock):
     bar, logged = Bar(), []
     bar.log = logged.append
-    with bar.running(100, 60, None, 4) as seen:
+    with bar.running(100, 60, 4) as seen:
         clock[0] += 30
         seen.advance(30)
-    assert logged == ["points run as rollouts", "70 of 100 points, 1/s, 30 s left, 4 failed"]
+    assert logged == ["70 of 100 points, 1/s, 30 s left, 4 failed"]
     assert bar.rate == 1
 
 
@@ -104,14 +105,36 @@ def test_a_resumed_sweep_counts_the_failures_of_the_dataset(tmp_path, monkeypatc
     heard = Heard()
     sweep(study, tmp_path / "x", progress=heard)
     total = int(found.failed.sum())
-    assert {x.rpartition(", ")[2] for x in heard.shown} == {f"{total - 4} failed"}
+    assert {x.rpartition(", ")[2] for x in heard.shown[1:]} == {f"{total - 4} failed"}
     log = (tmp_path / "x" / "sweep.log").read_text().splitlines()
     assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ ", line) for line in log)
     told = [line.partition(" ")[2] for line in log]
     again = told[told.index("done") + 1 :]
     assert again[0] == "4 of 40 points to compute"
-    assert again[2:-1] == heard.shown
+    assert again[1:-1] == heard.shown
     assert again[-1] == "done"
+
+
+@pytest.mark.parametrize(
+    ("method", "cores", "workers", "told"),
+    [
+        ("auto", 8, None, "points run as rollouts"),
+        ("runs", 1, None, "points run one by one (method = 'runs')"),
+        ("runs", 8, None, "points run one by one (method = 'runs'), on one of 8 cores; "
+                          "--workers 8 uses all of them"),
+        ("runs", 8, 1, "points run one by one (method = 'runs')"),
+    ],
+)  # fmt: skip
+def test_how_points_run_is_told_with_what_would_be_faster(method, cores, workers, told):
+    heard = Heard()
+    vary = {"start.v.joint1": {"linear": (0.0, 1.0, 2)}}
+    study = Study(scenario=FALL, vary=vary, sampling="grid", method=method)
+    appell.set_threads(cores)
+    try:
+        sweep(study, workers=workers, progress=heard)
+    finally:
+        appell.set_threads()
+    assert told in heard.shown
 
 
 def test_the_log_says_why_a_sweep_stopped(tmp_path):

@@ -118,10 +118,10 @@ class MotionViewer(Viewer):
         """
         with self.lock:
             self.t = float(np.clip(t, self.motion.t[0], self.motion.t[-1]))
+            self.slider.value = round(self.t, 6)  # first: what is scrubbed while it moves stays
             with self.server.atomic():
                 q, v, poses = self.on_stage.move(self.t)
                 self.overlays.update(q, poses)
-                self.slider.value = round(self.t, 6)
                 now = [Row("time", self.t, "s"), *summary_rows(self.motion.robot, q, v)]
                 self.summary.content = table(("", "", ""), now, "now")
                 if strikes := self.motion.strikes:

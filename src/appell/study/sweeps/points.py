@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile.gpu.driver import has_gpu
+from appell.compile.threads import threads
 from appell.control.rollouts.rollout import Rollout, rollout
 from appell.errors import AppellError, GpuError, InputError, shorten
 from appell.robots.dynamics import Array, Dynamics
@@ -91,6 +92,15 @@ class Points:
         if why is not None and self.study.method == "rollout":
             raise InputError(f"method = 'rollout': these points are none: {why}.")
         return why
+
+    def method_in_words(self, in_this_process: bool) -> str:
+        """How points run, and what would be faster."""
+        if self.alone is None:
+            return "as rollouts"
+        told, cores = f"one by one ({self.alone})", threads()
+        if not in_this_process or cores < 2:
+            return told
+        return f"{told}, on one of {cores} cores; --workers {cores} uses all of them"
 
     def _why_alone(self) -> str | None:
         try:

@@ -273,8 +273,9 @@ def sweep(
 def _in_memory(points: Points, engine: DaskEngine | None, progress: Progress) -> Sweep:
     count = points.design.count
     compared = compare(points, progress.note)
+    progress.note(f"points run {points.method_in_words(engine is None)}")
     kept: dict[int, Columns] = {}
-    with progress.running(count, count, points.alone) as seen:
+    with progress.running(count, count) as seen:
         for block, columns in _computed(points, engine, range(-(-count // points.block)),
                                         points.block, seen):  # fmt: skip
             kept[block] = columns
@@ -293,7 +294,9 @@ def _in_folder(
         left = sum(min(data.block, count - k * data.block) for k in missing)
         data.log(f"{left} of {count} points to compute")
         failed = data.failed(missing)
-        with progress.running(count, left, points.alone, failed) as seen:
+        if left:
+            progress.note(f"points run {points.method_in_words(engine is None)}")
+        with progress.running(count, left, failed) as seen:
             for block, columns in _computed(points, engine, missing, data.block, seen):
                 data.write(block, columns)
         data.level()

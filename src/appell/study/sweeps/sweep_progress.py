@@ -26,15 +26,10 @@ class Progress:
         """Print a line, if lines are printed."""
 
     @contextmanager
-    def running(self, count: int, left: int, alone: str | None, failed: int = 0) -> Iterator[Seen]:
+    def running(self, count: int, left: int, failed: int = 0) -> Iterator[Seen]:
         """While points are computed, of which so many are left, and so many failed before."""
-        self._log_method(alone)
         with self._rated(Seen(self, count, left, failed)) as seen:
             yield seen
-
-    def _log_method(self, alone: str | None) -> None:
-        how = "as rollouts" if alone is None else f"one by one ({alone})"
-        self.log(f"points run {how}")
 
     @contextmanager
     def _rated(self, seen: Seen) -> Iterator[Seen]:
@@ -102,11 +97,10 @@ class Bar(Progress):
         self._console.print(text, markup=False)
 
     @contextmanager
-    def running(self, count: int, left: int, alone: str | None, failed: int = 0) -> Iterator[Seen]:
+    def running(self, count: int, left: int, failed: int = 0) -> Iterator[Seen]:
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
-        self._log_method(alone)
         columns = (BarColumn(), TextColumn("{task.description}", markup=False))
         with RichProgress(*columns, console=self._console, transient=True) as bar:
             task = bar.add_task("", total=count, completed=count - left)

@@ -109,8 +109,8 @@ def _announce(trials: Trials, shown: TuneProgress, workers: int | None, memory: 
     """What a user should know before it begins."""
     tune = trials.asked.tune
     assert tune is not None
-    how = "as rollouts" if trials.alone is None else f"one by one ({trials.alone})"
-    shown.log(f"{len(trials.space.names)} parameters, {trials.count} samples, computed {how}")
+    how = trials.method_in_words(workers is None)
+    shown.note(f"{len(trials.space.names)} parameters, {trials.count} samples, computed {how}")
     if len(memory):
         shown.note(f"going on from {len(memory):,} evaluations that are kept")
     for name in trials.space.moved:
