@@ -7,7 +7,6 @@ import html as html_texts
 import re
 import sys
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 import pytest
@@ -307,14 +306,9 @@ def test_in_a_browser_with_sobol_indices(tmp_path):
     in_browser(html(made(64, "saltelli", vary=pair, lost=0.0)), tmp_path)
 
 
-def test_a_million_points_make_a_small_page_soon():
-    found = made(1_000_000, "random")
-    begun = process_time()
-    page = html(found)
-    # 3 s on two cores of 2020, as charts are thinned before they are drawn: so much work that a
-    # slow processor stays below the bound, and so little that one may wait for the page.
-    assert process_time() - begun < 10
-    assert len(page) < 3_000_000
+def test_a_million_points_make_a_small_page():
+    page = html(made(1_000_000, "random"))
+    assert len(page) < 3_000_000  # charts are thinned: points of one would be as many bytes
 
 
 # Files

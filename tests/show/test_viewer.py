@@ -190,6 +190,22 @@ def test_a_run_is_stepped_and_scrubbed(opened, monkeypatch):
         assert 0.3 * run.t[-1] < viewer.t < 0.7 * run.t[-1]
 
 
+def test_a_slider_that_is_moved_while_the_robot_moves_stays_where_it_was_put(monkeypatch):
+    with run_of_chain().view(browser=False) as viewer:
+        move, there = viewer.on_stage.move, 0.4 * viewer.motion.t[-1]
+
+        def moved(t):  # what a browser says meanwhile
+            viewer.slider.value = there
+            return move(t)
+
+        monkeypatch.setattr(viewer.on_stage, "move", moved)
+        viewer.seek(0.1 * viewer.motion.t[-1])
+        assert viewer.slider.value == there
+        viewer.play()
+        time.sleep(0.2)  # some frames, which wait for what is done about the slider
+        assert viewer.t == 0.1 * viewer.motion.t[-1]
+
+
 def test_a_long_arm_is_played_at_any_speed_beside_plots_of_all_joints_and_all_impacts(opened):
     robot, t = appell.load("planar_chain", n=30), np.linspace(0, 1, 50)
     q = np.sin(np.outer(t, np.linspace(1, 6, 30)))
