@@ -342,5 +342,41 @@ def test_differences_of_rollouts_and_exact_runs():
     pairs = {"point": [0, 1], "y": [[1.0, 1.5], [2.0, 1.9]],
              "settling_time": [[np.inf, np.inf], [np.inf, 0.5]]}  # fmt: skip
     of = Sweep(found.study, found.columns, None, pairs).statistics
-    assert of.differences["y"] == (0.5, 0, 1.9)
-    assert of.differences["settling_time"] == (np.inf, 1, 0.5)
+    assert of.differences["y"] == (0.5, 0, 1.0, 1.5, 1.9)
+    assert of.differences["settling_time"] == (np.inf, 1, np.inf, 0.5, 0.5)
+
+
+HELD = {
+    "robot": "planar_chain",
+    "task": {"kind": "hold", "at": (0.1, 0.1, 0.1), "until": 0.1},
+    "sampling": {"period": 0.01},
+}
+
+
+@pytest.mark.parametrize(
+    ("measure", "rollout", "exact", "warns"),
+    [
+        ("worst_error", 0.5, 0.51, False),  # 2 %
+        ("worst_error", 0.0085, 1.1, True),  # a load left out
+        ("worst_error", 1.1, np.nan, True),
+        ("final_error", 1e-9, 3e-9, False),  # of errors far below the tolerance
+        ("final_error", 1e-3, 3e-3, True),
+        ("settling_time", 0.05, 0.06, False),  # a sample late
+        ("settling_time", np.inf, 0.06, True),
+        ("settling_time", np.inf, np.inf, False),
+        ("success", 1.0, 0.0, True),
+        ("effort", 0.0, 0.0, False),
+    ],
+)
+def test_rollouts_that_are_not_what_exact_runs_are_are_warned_of(measure, rollout, exact, warns):
+    vary = {"law.kp": {"values": (100, 200)}}
+    study = Study(scenario=HELD, vary=vary, measures=(measure,), points=2)
+    columns = {
+        "point": np.arange(2), "law.kp": np.array([100.0, 200.0]), "failed": np.zeros(2, bool),
+        "reason": np.full(2, None), measure: np.full(2, rollout),
+    }  # fmt: skip
+    compared = {"point": [0, 1], measure: [[rollout, rollout], [rollout, exact]]}
+    of = Sweep(study, columns, None, compared).statistics
+    told = [x for x in of.warnings if x.startswith(f"{measure} at point 1 is {rollout:.4g}")]
+    assert len(of.warnings) == len(told) == warns
+    assert of.summary()["warnings"] == told

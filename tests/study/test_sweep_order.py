@@ -7,7 +7,6 @@ import numpy as np
 from appell.study import Study, open_sweep, sweep
 from appell.study.sweeps.bundle import bundle_of
 from appell.study.sweeps.design import Design
-from appell.study.sweeps.sweep import point_values
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.02}}
 NAMES = ("start.v.joint2", "start.v.joint1")  # not in the order of the alphabet
@@ -26,7 +25,7 @@ def test_points_of_a_sweep_are_those_of_its_study_also_when_they_are_read_again(
         assert one.variables == NAMES
         for name in NAMES:
             assert np.array_equal(one[name], wanted[name])
-        values = point_values(one._points, 3)
+        values = one._points.values_at(3)
         assert values == {name: one[name][3] for name in NAMES}
 
 

@@ -237,10 +237,9 @@ def _one_point(
     """Print what a point is and gives, and leave the report of its run."""
     from appell.study.sweeps.fields import plain
     from appell.study.sweeps.points import Points
-    from appell.study.sweeps.sweep import point_values
 
     points = Points(asked)
-    values = point_values(points, point)
+    values = points.values_at(point)
     with own_output(as_json or quiet):
         columns = points.compute(point, point + 1)
     told = {name: plain(x) for name, x in values.items()}
@@ -359,20 +358,22 @@ def _print_sweep(found: Sweep, verbose: bool) -> None:
 
 def _print_compared(found: Sweep) -> None:
     """How far runs of rollouts and exact runs differ."""
-    import numpy as np
-
-    parts = []
-    for name in found.measures:
-        pairs = np.array(found.compared.get(name, []), dtype=float).reshape(-1, 2)
-        both = pairs[np.isfinite(pairs).all(axis=1)]
-        if len(both):
-            off = float(np.abs(both[:, 0] - both[:, 1]).max())
-            parts.append(f"{name} by {off:.2g} (of {np.abs(both[:, 1]).max():.2g})")
     for why in found.compared.get("refused", []):
         typer.echo(f"Not compared with an exact run: {why}")
+    parts = [
+        f"{name} by {_brief(x.largest)} (of {_brief(x.size)})"
+        for name, x in found.statistics.differences.items()
+    ]
     if parts:
         count = len(found.compared["point"])
         typer.echo(f"Rollouts and exact runs of {count} points differ at most: {', '.join(parts)}.")
+    for text in found.statistics.warnings:
+        typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
+        typer.echo(text, err=True)
+
+
+def _brief(x: float) -> str:
+    return "∞" if x == float("inf") else f"{x:.2g}"
 
 
 def _shown(x: Any) -> str:

@@ -127,18 +127,12 @@ def _head(of: Statistics, files: Iterable[str], rate: float | None) -> Head:
         f"{rate:,.0f} points/s" if rate is not None and rate >= 1 else
         f"{rate:.2g} points/s" if rate is not None else "",
     ]  # fmt: skip
-    warnings = []
-    if len(of.found) < of.asked:
-        warnings.append(
-            f"The sweep is not whole: {len(of.found):,} of {of.asked:,} points are there. Run the "
-            "same command again to go on."
-        )
     return Head(
         _title(of.found),
         f"{'; '.join(filter(None, asked))}.",
         f"{of.verdict}.",
         of.good,
-        warnings,
+        list(of.warnings),
         {name: FILES.get(name, "data") for name in files},
         [] if of.robot is None else [of.robot.model],
     )

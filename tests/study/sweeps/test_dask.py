@@ -65,7 +65,7 @@ def test_a_point_that_kills_its_workers_is_found_and_the_others_run(tmp_path, mo
     assert found["point"][found.failed].tolist() == [2]
     assert found.reasons() == {"the workers that ran it died": 1}
     assert found["f"][~found.failed].tolist() == [0, 2, 6]
-    assert [x for x in heard.lines if x.startswith("point")] == [
+    assert [x for x in heard.lines if x.startswith("point ")] == [
         "point 2: the workers that ran it died"
     ]
     assert not [*scratch.rglob("appell-study-*")]  # the study's files, which the dead had opened

@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.robots.dynamics import Array
-from appell.study.sweeps.points import Columns
+from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.require import has_parquet, parquet
 
 

@@ -16,9 +16,10 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 from appell.errors import AppellError, shorten
+from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, differing
 from appell.study.sweeps.local_cluster import local_cluster
-from appell.study.sweeps.points import Columns, Points
+from appell.study.sweeps.points import Points
 from appell.study.sweeps.require import distributed
 from appell.study.sweeps.work import VersionError, compute_block, environment
 

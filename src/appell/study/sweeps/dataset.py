@@ -25,8 +25,8 @@ import numpy as np
 from appell.errors import AppellError, InputError
 from appell.study.scenario import Source
 from appell.study.sweeps.block_files import format_of, part_files
+from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, differing
-from appell.study.sweeps.points import Columns
 from appell.study.sweeps.study_file import Study, checked_study
 
 _STUDY, _POINTS, _INPUTS, _LOCK = "study.json", "points", "inputs", ".lock"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,14 +12,17 @@ import numpy as np
 from appell.compile.gpu.driver import has_gpu
 from appell.compile.threads import threads
 from appell.control.rollouts.rollout import Rollout, rollout
-from appell.errors import AppellError, GpuError, InputError, shorten
+from appell.errors import AppellError, GpuError, InputError
+from appell.given import whole
 from appell.robots.dynamics import Array, Dynamics
 from appell.study.own_code import imported
 from appell.study.run_scenario import Result, run
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build, robot_of
+from appell.study.sweeps.block_table import Columns, Table, told
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
+from appell.study.sweeps.function import check_function, numbers_of
 from appell.study.sweeps.lanes import NoRolloutError, Prepared, lane_of
 from appell.study.sweeps.measures import (
     chosen,
@@ -30,10 +32,8 @@ from appell.study.sweeps.measures import (
     place_of,
     reductions,
 )
-from appell.study.sweeps.study_file import RESERVED, Study, keyword_of
+from appell.study.sweeps.study_file import Study
 
-Columns = dict[str, Any]  # an array per column
-_REASON = 500  # characters
 _STEPS = 2**23  # of all runs of a block
 _BLOCK = 32  # points that run one by one
 _TRIES = 8  # points, until one can be built
@@ -214,7 +214,7 @@ class Points:
         self, values: Columns, count: int, tick: Callable[[int], None] | None = None
     ) -> Columns:
         """Whether points with these values of the variables failed, why, and their measures."""
-        table = _Table(count)
+        table = Table(count)
         if self.alone is None:
             self._by_rollouts(values, table)
         else:
@@ -229,7 +229,7 @@ class Points:
 
     def lost(self, first: int, last: int, why: str) -> Columns:
         """The columns of points that could not be computed, for a reason."""
-        table = _Table(last - first)
+        table = Table(last - first)
         for k in range(table.count):
             table.fail(k, why)
         values = self.design.values(first, last)
@@ -241,6 +241,13 @@ class Points:
         return tuple(x.name for x in self.measures if x.measure is not None)
 
     # One by one
+
+    def values_at(self, point: int) -> dict[str, Any]:
+        """The values of the variables at a point."""
+        count, k = self.design.count, whole("point", point)
+        if k >= count:
+            raise InputError(f"point {k}: the study has points 0 to {count - 1}.")
+        return {name: x[0] for name, x in self.design.values(k, k + 1).items()}
 
     def at(self, values: Mapping[str, Any]) -> Scenario:
         """The scenario of a point."""
@@ -264,7 +271,7 @@ class Points:
         """The measures of a point that runs by itself."""
         study = self.study
         if study.function is not None:
-            return _numbers(study, {name: plain(x) for name, x in values.items()})
+            return numbers_of(study, {name: plain(x) for name, x in values.items()})
         result = self.result(values)
         if result.interrupted:
             raise KeyboardInterrupt
@@ -275,7 +282,7 @@ class Points:
 
     # Many at a time
 
-    def _by_rollouts(self, values: Columns, table: _Table) -> None:
+    def _by_rollouts(self, values: Columns, table: Table) -> None:
         """Points with the same values of the fields that lanes do not have are one rollout."""
         groups: dict[tuple[Any, ...], list[int]] = {} if self.apart else {(): [*range(table.count)]}
         columns = [map(plain, values[c.name]) for c in self.apart]
@@ -286,13 +293,13 @@ class Points:
             fields = {c.path: plain(values[c.name][members[0]]) for c in self.apart}
             self._group(fields, places, {n: x[places] for n, x in values.items()}, table)
 
-    def _group(self, fields: Any, places: Array, values: Columns, table: _Table) -> None:
+    def _group(self, fields: Any, places: Array, values: Columns, table: Table) -> None:
         """Points of one rollout; those that are refused are told apart by halves."""
         try:
             prepared = self._rollout_of(fields)
         except AppellError as problem:
             for k in places:
-                table.fail(k, _told(problem))
+                table.fail(k, told(problem))
             return
         except NoRolloutError as problem:  # the usual point is one, and these are not
             for i, k in enumerate(places):
@@ -324,17 +331,17 @@ class Points:
                 warnings.simplefilter("ignore")
                 build(self.at(values))
         except AppellError as problem:
-            return _told(problem)
+            return told(problem)
         return None
 
-    def _run(self, prepared: Prepared, places: Array, values: Columns, table: _Table) -> None:
+    def _run(self, prepared: Prepared, places: Array, values: Columns, table: Table) -> None:
         try:
             runs = self._rolled(prepared, values)
         except AppellError as problem:
             if len(places) == 1:
                 if isinstance(problem, GpuError):  # that of the machine, and none of the point
                     raise
-                table.fail(int(places[0]), _told(problem))
+                table.fail(int(places[0]), told(problem))
                 return
             half = len(places) // 2
             for part in (slice(half), slice(half, None)):
@@ -414,96 +421,10 @@ def _chosen_runs(runs: Rollout, places: Any) -> Rollout:
     return Rollout(runs.q[places], runs.v[places], watched, runs.t, {})
 
 
-class _Table:
-    """The measures of a block, as they come."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.reasons: list[str | None] = [None] * count
-        self.measures: dict[str, Array] = {}
-
-    def fail(self, k: int, why: str) -> None:
-        """Point k has no measures, for a reason."""
-        self.reasons[k] = why
-
-    def put(self, places: Any, columns: Mapping[str, Array]) -> None:
-        """Measures of points."""
-        for name, x in columns.items():
-            to = self.measures.setdefault(name, np.full(self.count, np.nan))
-            to[places] = x
-
-    def put_one(self, k: int, measure: Any) -> None:
-        """The measures of point k, or why it has none."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found = measure()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as problem:  # whatever a user's function raises, also SystemExit
-            self.fail(k, _told(problem))
-        else:
-            self.put([k], {name: np.array([x]) for name, x in found.items()})
-
-    def columns(self, names: Sequence[str]) -> Columns:
-        """Failed or not, why, and the measures, those of these names first."""
-        for name in RESERVED:
-            if name in self.measures:
-                raise InputError(f"a measure has the name '{name}', as a column has; rename it.")
-        order = dict.fromkeys([*names, *self.measures])
-        empty = np.full(self.count, np.nan)
-        return {
-            "failed": np.array([why is not None for why in self.reasons]),
-            "reason": np.array(self.reasons, dtype=object),
-            **{name: self.measures.get(name, empty) for name in order},
-        }
-
-
-def _numbers(study: Study, values: dict[str, Any]) -> dict[str, float]:
-    """What the study's function gives at a point."""
-    assert study.function is not None
-    function = imported(study.function, study.source.folder)
-    keywords = {keyword_of(name): x for name, x in values.items()}
-    found = function(**keywords)
-    given = found if isinstance(found, Mapping) else {study.function.rpartition(":")[2]: found}
-    try:
-        return {str(name): float(x) for name, x in given.items()}
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{study.function} gave {shorten(repr(found))}; expected a number, or a dict of "
-            "numbers by their names."
-        ) from None
-
-
-def check_function(study: Study) -> None:
-    """Refuse a function that is not there, or does not take the variables."""
-    assert study.function is not None
-    function = imported(study.function, study.source.folder)
-    try:
-        takes = inspect.signature(function)
-    except (TypeError, ValueError):  # one that does not tell
-        return
-    names = [keyword_of(name) for name in study.vary]
-    try:
-        takes.bind(**dict.fromkeys(names))
-    except TypeError as problem:
-        raise InputError(
-            f"{study.function}{takes}: {problem}; it is called with the variables "
-            f"{', '.join(names)}."
-        ) from None
-
-
 def _placed(study: Study, entry: str, problem: InputError) -> str:
     """What is wrong with an entry of the study, with its place in the file."""
     place = study.source.place((entry,))
     return f"{place}{str(problem).removeprefix(entry)}"
-
-
-def _told(problem: BaseException) -> str:
-    kind = (
-        "" if isinstance(problem, AppellError | NoRolloutError) else f"{type(problem).__name__}: "
-    )
-    return shorten(f"{kind}{problem}" or type(problem).__name__, _REASON)
 
 
 def _lost(runs: Rollout, k: int) -> str:

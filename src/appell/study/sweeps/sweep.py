@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +19,12 @@ from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
+from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
+from appell.study.sweeps.comparison import compare
 from appell.study.sweeps.dask_engine import DaskEngine, Stretch
 from appell.study.sweeps.dataset import Dataset, joined, read_columns, read_head, study_in
-from appell.study.sweeps.points import Columns, Points
+from appell.study.sweeps.points import Points
 from appell.study.sweeps.study_file import Study, read_study
 from appell.study.sweeps.sweep_progress import Progress, silent
 
@@ -180,7 +182,7 @@ class Sweep:
         Returns:
             A `Scenario`.
         """
-        return self._points.at(self._values(point))
+        return self._points.at(self._points.values_at(point))
 
     def run(self, point: int) -> Result:
         """A point by itself: the whole run, with events found exactly.
@@ -191,22 +193,11 @@ class Sweep:
         Returns:
             A `Result`.
         """
-        return self._points.result(self._values(point))
-
-    def _values(self, point: int) -> dict[str, Any]:
-        return point_values(self._points, point)
+        return self._points.result(self._points.values_at(point))
 
     @cached_property
     def _points(self) -> Points:
         return Points(self.study)
-
-
-def point_values(points: Points, point: int) -> dict[str, Any]:
-    """The values of the variables at a point."""
-    count, point = points.design.count, whole("point", point)
-    if point >= count:
-        raise InputError(f"point {point}: the study has points 0 to {count - 1}.")
-    return {name: x[0] for name, x in points.design.values(point, point + 1).items()}
 
 
 def sweep(
@@ -332,33 +323,6 @@ def _computed(
         if sum(len(c["point"]) for c in held.values()) == wanted.last - wanted.first:
             yield x.block, joined([held[k] for k in sorted(held)])
             del pieces[x.block]
-
-
-def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[str, Any]:
-    """Measures of some points as runs of a rollout, and beside them of exact runs."""
-    wanted = points.study.rollout.compare
-    if points.alone is not None or not wanted:
-        return {}
-    count = points.design.count
-    chosen = np.unique(np.linspace(0, count - 1, min(wanted, count)).astype(int)).tolist()
-    found: dict[str, Any] = {"point": []}
-    note(
-        f"{len(chosen)} of the points are first run exactly, beside the rollout ([rollout] compare)"
-    )
-    for k in chosen:
-        columns = points.compute(k, k + 1)
-        if columns["failed"][0]:
-            found.setdefault("refused", []).append(f"point {k} failed")
-            continue
-        try:
-            exact = points.measured(point_values(points, k))
-        except Exception as problem:
-            found.setdefault("refused", []).append(f"point {k}: {problem}")
-            continue
-        found["point"].append(k)
-        for name, x in exact.items():
-            found.setdefault(name, []).append([float(columns[name][0]), x])
-    return found
 
 
 def open_sweep(folder: str | os.PathLike[str]) -> Sweep:

@@ -11,6 +11,7 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.robots.dynamics import Array
+from appell.study.sweeps.comparison import Difference, allowed, differences, in_words
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.measures import MEASURES, unit_for
 from appell.study.sweeps.points import Points
@@ -57,16 +58,6 @@ class Failure(NamedTuple):
     total: int
     points: tuple[int, ...]
     texts: int
-
-
-class Difference(NamedTuple):
-    """How far a measure of rollouts is from that of exact runs, at the points that were compared:
-    the largest difference, at which point, and the largest finite value of exact runs; infinite if
-    there is none."""
-
-    largest: float
-    point: int
-    size: float
 
 
 class Statistics:
@@ -275,21 +266,21 @@ class Statistics:
     @cached_property
     def differences(self) -> dict[str, Difference]:
         """How far rollouts are from exact runs, by measure."""
-        compared = self.found.compared
-        points = compared.get("point", [])
-        found = {}
-        for name in self.measures:
-            pairs = np.array(compared.get(name, []), dtype=float).reshape(-1, 2)
-            if len(pairs) and len(pairs) == len(points):
-                rolled, exact = pairs.T
-                away = np.zeros(len(pairs))
-                np.subtract(rolled, exact, out=away, where=rolled != exact)  # both may be infinite
-                away = np.abs(away)
-                k = int(np.argmax(np.nan_to_num(away, nan=np.inf)))
-                finite = np.abs(exact[np.isfinite(exact)])
-                size = float(finite.max()) if len(finite) else np.inf
-                found[name] = Difference(float(away[k]), int(points[k]), size)
-        return found
+        return differences(self.found.compared, self.measures)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What one must know before the numbers are used, in words."""
+        told = []
+        if len(self.found) < self.asked:
+            told.append(
+                f"The sweep is not whole: {len(self.found):,} of {self.asked:,} points are there. "
+                "Run the same command again to go on."
+            )
+        for name, x in self.differences.items():
+            if not x.largest <= allowed(self.found.study, name, x, self.numbers(name).finite):
+                told.append(in_words(name, x, self.unit(name)))
+        return tuple(told)
 
     # In words
 
@@ -348,6 +339,7 @@ class Statistics:
         told: dict[str, Any] = {
             "verdict": self.verdict,
             "ok": self.good,
+            "warnings": list(self.warnings),
             "points": len(found),
             "of": self.asked,
             "failed": self.failed,

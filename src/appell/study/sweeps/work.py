@@ -6,8 +6,9 @@ import threading
 from typing import Any
 
 from appell.errors import AppellError
+from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, differing, opened, versions
-from appell.study.sweeps.points import Columns, Points
+from appell.study.sweeps.points import Points
 
 _own = threading.local()  # robots and kernels of each thread of a worker
 _one_at_a_time = threading.Lock()  # importing a study's modules

@@ -16,9 +16,9 @@ import numpy as np
 
 from appell.errors import AppellError, shorten
 from appell.robots.dynamics import Array
+from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, opened
 from appell.study.sweeps.local_cluster import local_cluster
-from appell.study.sweeps.points import Columns
 from appell.study.sweeps.require import distributed
 from appell.study.sweeps.work import share_cores
 from appell.study.tuning.evaluator import Piece

@@ -1,0 +1,70 @@
+"""The measures of a block of points, and why some of them have none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from appell.errors import AppellError, InputError, shorten
+from appell.robots.dynamics import Array
+from appell.study.sweeps.lanes import NoRolloutError
+from appell.study.sweeps.study_file import RESERVED
+
+Columns = dict[str, Any]  # an array per column
+_REASON = 500  # characters
+
+
+class Table:
+    """The measures of a block, as they come."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.reasons: list[str | None] = [None] * count
+        self.measures: dict[str, Array] = {}
+
+    def fail(self, k: int, why: str) -> None:
+        """Point k has no measures, for a reason."""
+        self.reasons[k] = why
+
+    def put(self, places: Any, columns: Mapping[str, Array]) -> None:
+        """Measures of points."""
+        for name, x in columns.items():
+            to = self.measures.setdefault(name, np.full(self.count, np.nan))
+            to[places] = x
+
+    def put_one(self, k: int, measure: Any) -> None:
+        """The measures of point k, or why it has none."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = measure()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # whatever a user's function raises, also SystemExit
+            self.fail(k, told(problem))
+        else:
+            self.put([k], {name: np.array([x]) for name, x in found.items()})
+
+    def columns(self, names: Sequence[str]) -> Columns:
+        """Failed or not, why, and the measures, those of these names first."""
+        for name in RESERVED:
+            if name in self.measures:
+                raise InputError(f"a measure has the name '{name}', as a column has; rename it.")
+        order = dict.fromkeys([*names, *self.measures])
+        empty = np.full(self.count, np.nan)
+        return {
+            "failed": np.array([why is not None for why in self.reasons]),
+            "reason": np.array(self.reasons, dtype=object),
+            **{name: self.measures.get(name, empty) for name in order},
+        }
+
+
+def told(problem: BaseException) -> str:
+    """What went wrong, as the reason of a failed point."""
+    kind = (
+        "" if isinstance(problem, AppellError | NoRolloutError) else f"{type(problem).__name__}: "
+    )
+    return shorten(f"{kind}{problem}" or type(problem).__name__, _REASON)

@@ -1,0 +1,99 @@
+"""Rollouts beside exact runs: some points of a sweep are computed both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from appell.robots.dynamics import Array
+from appell.study.sweeps.measures import MEASURES
+from appell.study.sweeps.points import Points
+from appell.study.sweeps.study_file import Study
+from appell.study.sweeps.sweep_progress import silent
+
+_DOUBTFUL = 0.05  # share of a measure by which both may differ without a warning
+
+
+def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[str, Any]:
+    """Measures of some points as runs of a rollout, and beside them of exact runs."""
+    wanted = points.study.rollout.compare
+    if points.alone is not None or not wanted:
+        return {}
+    count = points.design.count
+    chosen = np.unique(np.linspace(0, count - 1, min(wanted, count)).astype(int)).tolist()
+    found: dict[str, Any] = {"point": []}
+    note(
+        f"{len(chosen)} of the points are first run exactly, beside the rollout ([rollout] compare)"
+    )
+    for k in chosen:
+        columns = points.compute(k, k + 1)
+        if columns["failed"][0]:
+            found.setdefault("refused", []).append(f"point {k} failed")
+            continue
+        try:
+            exact = points.measured(points.values_at(k))
+        except Exception as problem:
+            found.setdefault("refused", []).append(f"point {k}: {problem}")
+            continue
+        found["point"].append(k)
+        for name, x in exact.items():
+            found.setdefault(name, []).append([float(columns[name][0]), x])
+    return found
+
+
+class Difference(NamedTuple):
+    """How far a measure of rollouts is from that of exact runs, at the points that were compared:
+    the largest difference, at which point, both values there, and the largest finite value of exact
+    runs; infinite if there is none."""
+
+    largest: float
+    point: int
+    rollout: float
+    exact: float
+    size: float
+
+
+def differences(compared: Mapping[str, Any], measures: Iterable[str]) -> dict[str, Difference]:
+    """How far both are from each other, by measure, of what `compare` has found."""
+    points = compared.get("point", [])
+    found = {}
+    for name in measures:
+        pairs = np.array(compared.get(name, []), dtype=float).reshape(-1, 2)
+        if len(pairs) and len(pairs) == len(points):
+            rolled, exact = pairs.T
+            away = np.zeros(len(pairs))
+            np.subtract(rolled, exact, out=away, where=rolled != exact)  # both may be infinite
+            away = np.abs(away)
+            k = int(np.argmax(np.nan_to_num(away, nan=np.inf)))
+            finite = np.abs(exact[np.isfinite(exact)])
+            size = float(finite.max()) if len(finite) else np.inf
+            both = float(rolled[k]), float(exact[k])
+            found[name] = Difference(float(away[k]), int(points[k]), *both, size)
+    return found
+
+
+def allowed(study: Study, name: str, x: Difference, finite: Array) -> float:
+    """The difference that is of no consequence: a share of the measure, or of the range of its
+    finite values in the sweep; an instant may be a sample late."""
+    measure = MEASURES.get(name.partition(".")[0])
+    sizes = [x.size] if np.isfinite(x.size) else []
+    if len(finite):
+        sizes.append(float(np.ptp(finite)))
+    late = 0.0
+    if measure is not None and study.scenario is not None:
+        if measure.unit == "rad or m" and measure.follows:
+            sizes.append(float(np.max(study.tolerance)))
+        late = study.base.sampling.period if measure.unit == "s" else 0.0
+    return _DOUBTFUL * max(sizes, default=0.0) + late
+
+
+def in_words(name: str, x: Difference, unit: str) -> str:
+    """The warning of a difference, with the cure."""
+    unit = unit and f" {unit}"
+    return (
+        f"{name} at point {x.point:,} is {x.rollout:.4g}{unit} by the rollout, and "
+        f"{x.exact:.4g}{unit} by an exact run. Take shorter steps ([rollout] step), or method = "
+        "'runs', which takes longer."
+    )

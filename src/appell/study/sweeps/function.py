@@ -1,0 +1,45 @@
+"""A study's function: numbers of the variables, in place of a scenario."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from appell.errors import InputError, shorten
+from appell.study.own_code import imported
+from appell.study.sweeps.study_file import Study, keyword_of
+
+
+def numbers_of(study: Study, values: dict[str, Any]) -> dict[str, float]:
+    """What the study's function gives at a point."""
+    assert study.function is not None
+    function = imported(study.function, study.source.folder)
+    keywords = {keyword_of(name): x for name, x in values.items()}
+    found = function(**keywords)
+    given = found if isinstance(found, Mapping) else {study.function.rpartition(":")[2]: found}
+    try:
+        return {str(name): float(x) for name, x in given.items()}
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{study.function} gave {shorten(repr(found))}; expected a number, or a dict of "
+            "numbers by their names."
+        ) from None
+
+
+def check_function(study: Study) -> None:
+    """Refuse a function that is not there, or does not take the variables."""
+    assert study.function is not None
+    function = imported(study.function, study.source.folder)
+    try:
+        takes = inspect.signature(function)
+    except (TypeError, ValueError):  # one that does not tell
+        return
+    names = [keyword_of(name) for name in study.vary]
+    try:
+        takes.bind(**dict.fromkeys(names))
+    except TypeError as problem:
+        raise InputError(
+            f"{study.function}{takes}: {problem}; it is called with the variables "
+            f"{', '.join(names)}."
+        ) from None
