@@ -288,16 +288,14 @@ def test_the_worst_are_those_of_a_full_sort_also_where_many_are_the_same():
 
 def test_the_verdict_names_failures_success_and_the_worst_point():
     text = made(["broke"], success=[0, 1, 1, 0], worst_error=[9, 0.1, 0.25, 0.2]).statistics.verdict
-    assert (
-        text == "4 points, 1 failed; success at 66.7 %; worst_error at most 0.25 rad or m (point 2)"
-    )
+    assert text == "4 points, 1 failed; success at 66.7 %; worst_error at most 0.25 (point 2)"
     text = made(settling_time=[1.0, np.inf, 2.0], points=8).statistics.verdict
     assert text == (
         "3 of 8 points so far, none failed; settling_time: 1 of 3 never settle (point 1)"
     )
     assert made(["no"], y=[1.0]).statistics.verdict == "1 point, 1 failed"
     text = made(first_violation=[np.inf, 0.5, 0.25]).statistics.verdict
-    assert text.endswith("first_violation at least 0.25 s (point 2), 1 of 3 exceed no limit")
+    assert text.endswith("first_violation at least 0.25 (point 2), 1 of 3 exceed no limit")
 
 
 def test_worst_points_without_success_and_the_earliest_violations():

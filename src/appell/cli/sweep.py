@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from appell.study.sweeps.points import Points
 
 
+_SOME = 5  # points that failed for a reason, which are listed
+
+
 class _RunsByDefault(TyperGroup):
     """``appell sweep STUDY`` is short for ``appell sweep run STUDY``."""
 
@@ -115,7 +118,7 @@ def run_sweep(
     Takes about a second for some thousand rollouts, and up to a second per point that is run by
     itself. Results are a Parquet dataset in FOLDER/points (.npz files without pyarrow). A sweep
     that was interrupted goes on when the same command is given again. Status 0 if all points are
-    there, also failed ones; 130 if it was interrupted.
+    there, also failed ones; 1 if all of them failed; 130 if it was interrupted.
     """
     from appell import study as studies
     from appell.show.sweep_report import summary, write_sweep
@@ -154,12 +157,14 @@ def run_sweep(
     report = write_sweep(found, folder, progress.rate)
     if as_json:
         print_json(summary(found) | {"folder": str(folder), "report": str(report)})
+        _refuse_failed(found)
         return
     if told:
         _print_sweep(found, verbose)
         if verbose:
             print_written(folder)
     typer.echo(report if quiet else f"Report: {report}")
+    _refuse_failed(found)
 
 
 @sweep.command("show", epilog=example("appell sweep show study-sweep"))
@@ -228,6 +233,12 @@ def new_sweep(
     typer.echo(f"{schema} lets editors complete it.")
 
 
+def _refuse_failed(found: Sweep) -> None:
+    """Status 1 if no point has succeeded."""
+    if found.failed.all():
+        raise typer.Exit(1)
+
+
 # One point
 
 
@@ -288,7 +299,6 @@ def _exact(points: Points, values: Mapping[str, Any], folder: Path) -> tuple[Any
     """The measures of a point that runs by itself, or why it cannot, and the report of its run."""
     from appell.errors import AppellError
     from appell.show.scenario_report import write_scenario
-    from appell.study.sweeps.measures import of_result
 
     try:
         result = points.result(values)
@@ -297,7 +307,7 @@ def _exact(points: Points, values: Mapping[str, Any], folder: Path) -> tuple[Any
     report = write_scenario(result, folder)
     if result.run.stopped is not None:
         return result.run.stopped, report
-    return of_result(points.measures, result, points.study.tolerance), report
+    return points.measures_of(result), report
 
 
 def _print_point(found: Mapping[str, Any]) -> None:
@@ -327,8 +337,10 @@ def _print_sweep(found: Sweep, verbose: bool) -> None:
     import numpy as np
 
     failed = int(found.failed.sum())
+    asked = found.statistics.asked
+    of = f" of {asked:,}" if len(found) < asked else ""
     typer.echo(
-        f"{found.study.title or 'Sweep'}: {len(found):,} points, {failed:,} failed"
+        f"{found.study.title or 'Sweep'}: {len(found):,}{of} points, {failed:,} failed"
         + (f", in {found.folder}" if found.folder else "")
     )
     rows = []
@@ -351,9 +363,29 @@ def _print_sweep(found: Sweep, verbose: bool) -> None:
             there = len(found) - failed
             typer.echo(f"{name}: {missing:,} of the {there:,} that did not fail have no number")
     for why in found.statistics.failures[: None if verbose else 5]:
-        alike = f" (and {why.texts - 1:,} like it with other numbers)" if why.texts > 1 else ""
-        typer.echo(f"{why.total:,} failed: {why.reason}{alike}")
+        some = why.points if verbose else why.points[:_SOME]
+        listed = ", ".join(map(str, some)) + ", ..." * (len(some) < len(why.points))
+        where = f"point{'s' * (why.total > 1)} {listed}"
+        alike = " (numbers differ)" if why.texts > 1 else ""
+        typer.echo(f"{why.total:,} failed ({where}): {why.reason}{alike}")
+    _print_indices(found)
     _print_compared(found)
+
+
+def _print_indices(found: Sweep) -> None:
+    """Sobol indices with the bounds of their confidence intervals, a table for each measure."""
+    for measure, x in found.statistics.sobol.items():
+        first, total = (
+            [f"{share:.2f} ({low:.2f} to {high:.2f})" for share, (low, high) in pairs]
+            for pairs in (
+                zip(x.first, x.first_bounds, strict=True),
+                zip(x.total, x.total_bounds, strict=True),
+            )
+        )
+        rows = [list(row) for row in zip(x.variables, first, total, strict=True)]
+        print_table([f"share of {measure}", "by itself", "with all others"], rows)
+    for x in [*found.statistics.sobol.values()][:1]:
+        typer.echo(f"In parentheses: bounds at {100 * x.confidence:g} %, of {x.samples} samples.")
 
 
 def _print_compared(found: Sweep) -> None:

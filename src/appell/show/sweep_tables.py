@@ -18,6 +18,7 @@ from appell.study.sweeps.sweep_statistics import EARLIEST, Statistics
 from appell.study.sweeps.variable import Variable
 
 _KINDS = 40  # reasons of failures that are listed
+_SOME = 10  # points of each
 _ACROSS = 8  # variables beside each other
 _VALUES = 8  # values of a variable that are listed
 _WORDS = {
@@ -207,7 +208,7 @@ def failures_table(of: Statistics) -> str:
         differing = f" (and {x.texts - 1:,} like it with other numbers)" if x.texts > 1 else ""
         rows.append([
             f"{escape(x.reason)}{differing}", f"{x.total:,}",
-            ", ".join(f"{k:,}" for k in x.points) + (", ..." if x.total > len(x.points) else ""),
+            ", ".join(f"{k:,}" for k in x.points[:_SOME]) + ", ..." * (x.total > _SOME),
             code(replay(of.found, x.points[0])),
         ])  # fmt: skip
     head = ["reason", "points", "which", "replayed by"]

@@ -202,8 +202,7 @@ def _rubbed(scenario: Scenario, robot: Any) -> Any:
                 "stiction is for runs under a law; without one, a joint at rest is held by its "
                 "coulomb friction: leave stiction out."
             )
-        driven = getattr(robot.model, "driven", {}).values()
-        names = [body.joint.name for body in driven if body.joint.name in robot.independent]
+        names = rubbing_joints(robot)
         if not names:
             raise InputError(f"'{robot.name}' has no joints that can have friction; leave it out.")
         levels = {
@@ -212,6 +211,12 @@ def _rubbed(scenario: Scenario, robot: Any) -> Any:
             if x is not None
         }
         return robot.with_friction(**levels)
+
+
+def rubbing_joints(robot: Any) -> list[str]:
+    """The joints whose friction a scenario without a law gives, in the order of its numbers."""
+    driven = getattr(robot.model, "driven", {}).values()
+    return [body.joint.name for body in driven if body.joint.name in robot.independent]
 
 
 def _each(what: str, x: float | tuple[float, ...], names: Sequence[str]) -> Sequence[float]:

@@ -18,6 +18,7 @@ from appell.study import Study, open_sweep, read_study, sweep
 from appell.study.sweeps import block_files, dataset
 from appell.study.sweeps.bundle import bundle_of, versions
 from appell.study.sweeps.dataset import DiskError, parts, read_columns
+from appell.study.sweeps.points import Points
 from benchmarks.unkind import same
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.05}}
@@ -71,13 +72,24 @@ def test_what_is_there_is_not_computed_again(tmp_path):
     assert {k: files[k].stat().st_mtime_ns for k in (0, 2)} == times
 
 
-def test_more_points_are_added_to_those_that_are_there(tmp_path):
+def test_more_points_are_added_to_those_that_are_there(tmp_path, monkeypatch):
     sweep(study(20), tmp_path / "x")
+    wanted = sweep(study(36)).columns
     first = parts(tmp_path / "x")[0].stat().st_mtime_ns
-    same(sweep(study(36), tmp_path / "x").columns, sweep(study(36)).columns)
+    computed, compute = [], Points.compute
+
+    def watched(points, first, last, *seen):
+        computed.append((first, last))
+        return compute(points, first, last, *seen)
+
+    monkeypatch.setattr(Points, "compute", watched)
+    same(sweep(study(36), tmp_path / "x").columns, wanted)
+    assert [x for x in computed if x[1] - x[0] > 1] == [(20, 24), (24, 32), (32, 36)]
     assert parts(tmp_path / "x")[0].stat().st_mtime_ns == first
-    with pytest.raises(InputError, match="more points than the 8"):
-        sweep(study(8), tmp_path / "x")
+    for fewer in (8, 34):  # of whole blocks, and within the last
+        with pytest.raises(InputError, match=f"more points than the {fewer}"):
+            sweep(study(fewer), tmp_path / "x")
+    same(sweep(study(36), tmp_path / "x").columns, wanted)
     sweep(study(16, sampling="latin_hypercube"), tmp_path / "y")
     with pytest.raises(InputError, match="points changed"):  # all points would be others
         sweep(study(32, sampling="latin_hypercube"), tmp_path / "y")
@@ -266,7 +278,7 @@ def test_an_edited_function_is_another_study_and_its_new_code_runs(tmp_path, mon
     given = Study(function="edited:f", vary={"x": {"whole": (1, 3)}}, sampling="grid")
     assert sweep(given, tmp_path / "x")["f"].tolist() == [2, 4, 6]
     (tmp_path / "helper.py").write_text("FACTOR = 3\n")
-    with pytest.raises(InputError, match="a file that it reads"):
+    with pytest.raises(InputError, match=r"holds another study: helper\.py changed"):
         sweep(given, tmp_path / "x")
     assert sweep(given)["f"].tolist() == [3, 6, 9]
 

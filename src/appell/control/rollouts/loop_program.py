@@ -58,6 +58,7 @@ class LoopProgram:
         self.outputs: list[str] = ["q", "v"]
         self.measured = ("q", "v")
         self.guard: SingularityGuard | None = None
+        self.stopped = False  # whether joints stop at their limits
         values.variable(q=(self.nq,), v=(self.nv,), tau=(self.nd,), error=(self.nv,))
         values.constant("dt", dt)
         self.begin(("q", "q0"), ("v", "v0"))
@@ -315,10 +316,12 @@ class LoopProgram:
 
     def _excess(self) -> Later:
         """How far positions and speeds of all joints, those that follow loops or mimic others too,
-        and torques of the actuators are beyond the model's limits."""
+        and torques of the actuators are beyond the model's limits. Joints that stop at theirs are
+        beyond them by a part of a step alone, which does not count."""
         robot, model = self.robot, self.robot.model
         bodies = [(body, body.joint) for body in getattr(model, "bodies", ())]
-        stops, tau_of = limits(model), {name: k for k, name in enumerate(robot.actuated)}
+        stops = [] if self.stopped else limits(model)
+        tau_of = {name: k for k, name in enumerate(robot.actuated)}
         fast = [
             (body.coordinate, abs(float(body.ratio)), float(joint.speed))
             for body, joint in bodies

@@ -216,7 +216,8 @@ def rollout(
         A `Rollout`. A run that blows up is marked in ``failed``, as is one of a robot with loops
         that comes near a singular configuration; the others do not notice. The first sample at
         which a limit of the model is exceeded, of a joint's position or speed or an actuator's
-        torque, is ``first_violation``. Of a spherical robot it is infinite: its model has none.
+        torque, is ``first_violation``; with ``stops`` positions are held to theirs. Of a spherical
+        robot it is infinite: its model has none.
 
     Examples:
         >>> arm = appell.load("planar_chain", n=2)
@@ -272,6 +273,7 @@ def rollout(
         setup.each("tolerance", tolerance, robot.nv, "tolerance")
         setup.not_negative("tolerance")
     more = ["error"] if {"success", "final_error"} & set(ends) else []
+    program.stopped = bool(stops)
     program.watch([*names, *setup.unasked()], setup.follows, more)
     if "energy" in ends:
         program.energies()

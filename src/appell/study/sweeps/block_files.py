@@ -60,7 +60,7 @@ def part_files(folder: Path) -> dict[int, Path]:
     files = {}
     for file in sorted(folder.glob("part-*")):
         number = file.stem.removeprefix("part-")
-        if file.suffix in FORMATS and number.isdigit() and file.is_file():
+        if file.suffix in FORMATS and number.isdecimal() and file.is_file():
             files[int(number)] = file
     return dict(sorted(files.items()))
 
@@ -92,10 +92,10 @@ class Parquet:
         return list(parquet().read_schema(file).names)
 
     def points(self, file: Path) -> Array:
-        return self._array(parquet().ParquetFile(file).read()["point"])
+        return self._array(self._opened(file).read()["point"])
 
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
-        table = parquet().ParquetFile(file).read(columns=names)
+        table = self._opened(file).read(columns=names)
         return {name: self._array(table[name]) for name in table.column_names}
 
     def write(self, file: Path, columns: Columns, study: str) -> None:
@@ -118,7 +118,11 @@ class Parquet:
                 arrays[name] = self._column(x)
         table = pa.table(arrays).replace_schema_metadata({self._KEY: study})
         words = [name for name, x in columns.items() if x.dtype == object]  # numbers rarely repeat
-        parquet().write_table(table, file, use_dictionary=words)
+        parquet().write_table(table, file, use_dictionary=words, write_page_checksum=True)
+
+    @staticmethod
+    def _opened(file: Path) -> Any:
+        return parquet().ParquetFile(file, page_checksum_verification=True)
 
     @staticmethod
     def _array(column: Any) -> Array:

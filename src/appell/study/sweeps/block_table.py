@@ -1,10 +1,11 @@
-"""The measures of a block of points, and why some of them have none."""
+"""Blocks of points: which points, their measures, and why some of them have none."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,23 @@ from appell.study.sweeps.lanes import NoRolloutError
 from appell.study.sweeps.study_file import RESERVED
 
 Columns = dict[str, Any]  # an array per column
+_FEW = 64  # points that are tried one by one where they kill a worker
 _REASON = 500  # characters
+
+
+class Stretch(NamedTuple):
+    """Points first to last - 1 of a block."""
+
+    block: int
+    first: int
+    last: int
+
+    def parts(self) -> list[Stretch]:
+        """The same points in two halves, or one by one where they are few."""
+        count = self.last - self.first
+        size = count // 2 if count > _FEW else 1
+        ends = [*range(self.first, self.last, size), self.last]
+        return [self._replace(first=a, last=b) for a, b in pairwise(ends)]
 
 
 class Table:
@@ -67,4 +84,5 @@ def told(problem: BaseException) -> str:
     kind = (
         "" if isinstance(problem, AppellError | NoRolloutError) else f"{type(problem).__name__}: "
     )
-    return shorten(f"{kind}{problem}" or type(problem).__name__, _REASON)
+    text = f"{kind}{problem}" or type(problem).__name__
+    return shorten(text.encode(errors="replace").decode(), _REASON)  # files take no lone surrogates

@@ -13,7 +13,7 @@ from appell.study.sweeps.points import Points
 from appell.study.sweeps.study_file import Study
 from appell.study.sweeps.sweep_progress import silent
 
-_DOUBTFUL = 0.05  # share of a measure by which both may differ without a warning
+_DOUBTFUL = 0.02  # share of a measure by which both may differ without a warning
 
 
 def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[str, Any]:
@@ -89,11 +89,22 @@ def allowed(study: Study, name: str, x: Difference, finite: Array) -> float:
     return _DOUBTFUL * max(sizes, default=0.0) + late
 
 
-def in_words(name: str, x: Difference, unit: str) -> str:
+def in_words(name: str, x: Difference, unit: str, study: Study) -> str:
     """The warning of a difference, with the cure."""
     unit = unit and f" {unit}"
     return (
         f"{name} at point {x.point:,} is {x.rollout:.4g}{unit} by the rollout, and "
-        f"{x.exact:.4g}{unit} by an exact run. Take shorter steps ([rollout] step), or method = "
-        "'runs', which takes longer."
+        f"{x.exact:.4g}{unit} by an exact run. {cure(study)}."
     )
+
+
+def cure(study: Study) -> str:
+    """What brings rollouts and exact runs together."""
+    how = study.rollout
+    told = f"Take shorter steps ([rollout] step, {how.step:g} s now)"
+    if study.scenario is not None and study.base.robot.friction:
+        told = (
+            f"Take a smaller [rollout] slip ({how.slip:g} rad/s or m/s now: dry friction fades "
+            f"below it) and shorter steps (step, {how.step:g} s now)"
+        )
+    return f"{told}, or method = 'runs', which takes longer"

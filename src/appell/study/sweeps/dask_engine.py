@@ -10,13 +10,12 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any
 
 from appell.errors import AppellError, shorten
-from appell.study.sweeps.block_table import Columns
+from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, differing
 from appell.study.sweeps.local_cluster import local_cluster
 from appell.study.sweeps.points import Points
@@ -26,24 +25,8 @@ from appell.study.sweeps.work import VersionError, compute_block, environment
 _LOOK = 1.0  # s between looks at whether the scheduler is there
 _TRY = 5.0  # s that a connection may take
 _FETCH = 60.0  # s that a result may take
-_FEW = 64  # points that are tried one by one where they kill a worker
 _ALONE = 60.0  # s without a worker, after which a cluster of ours is started anew
 _PER_THREAD = 2  # tasks that wait for each thread of the workers
-
-
-class Stretch(NamedTuple):
-    """Points first to last - 1 of a block."""
-
-    block: int
-    first: int
-    last: int
-
-    def parts(self) -> list[Stretch]:
-        """The same points in two halves, or one by one where they are few."""
-        count = self.last - self.first
-        size = count // 2 if count > _FEW else 1
-        ends = [*range(self.first, self.last, size), self.last]
-        return [self._replace(first=a, last=b) for a, b in pairwise(ends)]
 
 
 class DaskEngine:

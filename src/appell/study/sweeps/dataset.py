@@ -25,7 +25,7 @@ import numpy as np
 from appell.errors import AppellError, InputError
 from appell.study.scenario import Source
 from appell.study.sweeps.block_files import format_of, part_files
-from appell.study.sweeps.block_table import Columns
+from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, differing
 from appell.study.sweeps.study_file import Study, checked_study
 
@@ -69,7 +69,8 @@ class Dataset:
             head = read_head(self.folder)
             if head["hash"] != self.hash:
                 raise InputError(
-                    f"'{self.folder}' holds another study: {changed(head, self.bundle)}. Choose "
+                    f"'{self.folder}' holds another study: "
+                    f"{changed(head, self.bundle, self.folder / _INPUTS)}. Choose "
                     "another folder with --output, or remove this one."
                 )
             other = differing(head["versions"], self.bundle.versions)
@@ -109,45 +110,53 @@ class Dataset:
 
     # Blocks
 
-    def missing(self, count: int) -> list[int]:
-        """The blocks of ``count`` points that are not there, or not whole."""
+    def missing(self, count: int) -> list[Stretch]:
+        """What is not there of ``count`` points: whole blocks, or the end of one that was the last
+        when there were fewer points."""
         files = self.parts()
-        last = max(files, default=-1)
-        if last * self.block >= count:
-            raise InputError(
-                f"'{self.folder}' has more points than the {count:,} of the study; choose another "
-                "folder with --output."
-            )
-        return [
-            k
-            for k in range(-(-count // self.block))
-            if k not in files or not self._whole(files[k], k, count)
-        ]
+        found = []
+        beyond = max(files, default=-1) * self.block >= count
+        for k in range(-(-count // self.block)):
+            first, last = k * self.block, min(count, (k + 1) * self.block)
+            there = self._there(files[k], first) if k in files else 0
+            if beyond or there > last - first:
+                raise InputError(
+                    f"'{self.folder}' has more points than the {count:,} of the study; choose "
+                    "another folder with --output."
+                )
+            if first + there < last:
+                found.append(Stretch(k, first + there, last))
+        return found
 
     def parts(self) -> dict[int, Path]:
         """The files that are there, by the numbers of their blocks."""
         return parts(self.folder)
 
-    def _whole(self, file: Path, block: int, count: int) -> bool:
-        """Whether a file can be read, and has the points of a block of this study."""
-        first, last = block * self.block, min(count, (block + 1) * self.block)
+    def _there(self, file: Path, first: int) -> int:
+        """How many points a file has, from this one on; none if it cannot be read, or is of another
+        study."""
         try:
             rows, study = self.format.head(file)
-            if rows != last - first or study != self.hash:
-                return False
             points = self.format.points(file)
         except (OSError, ValueError, KeyError):  # pyarrow.ArrowInvalid is a ValueError
-            return False
-        return bool(np.array_equal(points, np.arange(first, last)))
+            return 0
+        whole = study == self.hash and np.array_equal(points, np.arange(first, first + rows))
+        return rows if whole else 0
 
-    def failed(self, missing: Sequence[int]) -> int:
-        """How many points failed in the blocks that are there, all but the ``missing`` ones."""
-        skipped = set(missing)
-        files = [file for k, file in self.parts().items() if k not in skipped]
+    def failed(self, missing: Sequence[Stretch]) -> int:
+        """How many points failed in the blocks that are there, all but the ``missing`` points."""
+        absent = {x.block for x in missing if x.first == x.block * self.block}
+        files = [file for k, file in self.parts().items() if k not in absent]
         return sum(int(self.format.read(file, ["failed"])["failed"].sum()) for file in files)
 
-    def write(self, block: int, columns: Columns) -> None:
-        """Keep a block; the file is there whole when this returns, or not at all."""
+    def write(self, x: Stretch, columns: Columns) -> None:
+        """Keep a stretch, behind what its block has; the file is there whole when this returns, or
+        not at all."""
+        if x.first > x.block * self.block:
+            columns = joined([self.format.read(self.parts()[x.block]), columns])
+        self._put(x.block, columns)
+
+    def _put(self, block: int, columns: Columns) -> None:
         path = self.folder / _POINTS / f"part-{block:08d}{self.format.suffix}"
         appear(path, lambda scratch: self.format.write(scratch, columns, self.hash))
 
@@ -161,7 +170,7 @@ class Dataset:
             if own != whole:
                 columns = self.format.read(files[k])
                 nothing = np.full(len(columns["point"]), np.nan)
-                self.write(k, {name: columns.get(name, nothing) for name in whole})
+                self._put(k, {name: columns.get(name, nothing) for name in whole})
 
     def log(self, text: str) -> None:
         """Add a line to the sweep's log."""
@@ -289,17 +298,27 @@ def locked(folder: Path) -> Any:
     return file
 
 
-def changed(head: Mapping[str, Any], bundle: Bundle) -> str:
-    """What differs between the study of a folder and another, in words."""
+def changed(head: Mapping[str, Any], bundle: Bundle, inputs: Path | None = None) -> str:
+    """What differs between the study of a folder, whose files are in ``inputs``, and another, in
+    words."""
     before, now = (
         {key: x for key, x in study.items() if key not in ("title", "block")}
         for study in (head["study"], json.loads(bundle.text))
     )
     entries = [*_differing(before, now, "")]
+    if not entries and inputs is not None:
+        entries = [name for name, x in bundle.files.items() if not _holds(inputs / name, x)]
     if not entries:
         entries = ["a file that it reads, or the order of its entries,"]
     more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
     return f"{', '.join(entries[:3])}{more} changed"
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    try:
+        return file.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _differing(a: Any, b: Any, path: str) -> Iterator[str]:

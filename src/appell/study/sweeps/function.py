@@ -1,9 +1,9 @@
-"""A study's function: numbers of the variables, in place of a scenario."""
+"""Functions that a study names: of the variables, in place of a scenario; and costs."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from appell.errors import InputError, shorten
@@ -42,4 +42,18 @@ def check_function(study: Study) -> None:
         raise InputError(
             f"{study.function}{takes}: {problem}; it is called with the variables "
             f"{', '.join(names)}."
+        ) from None
+
+
+def check_cost(place: str, cost: Callable[..., Any], follows: bool) -> None:
+    """Refuse a cost that does not take what it is called with."""
+    names = ("t", "q", "v", "tau", *(("qd", "vd") if follows else ()))
+    try:
+        inspect.signature(cost).bind(*names)
+    except ValueError:  # one that does not tell
+        return
+    except TypeError as problem:
+        why = "where something is followed" if follows else "where nothing is followed"
+        raise InputError(
+            f"{place}: {problem}; expected a function f({', '.join(names)}) {why}."
         ) from None

@@ -6,7 +6,8 @@ rollout of its own for each of its values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,19 +22,29 @@ from appell.study.disturbances import window
 from appell.study.positions import positions_of
 from appell.study.scenario import Payload as PayloadSection
 from appell.study.scenario import Rubbing, Scenario
-from appell.study.scenario_build import Built, build
+from appell.study.scenario_build import Built, build, rubbing_joints
 from appell.study.sweeps.fields import Change
 from appell.study.sweeps.study_file import RolloutSection
 
 
 class Lane(NamedTuple):
-    """An argument of the rollout that a field becomes: a column of it, or without one all columns.
-    Values of ``least`` and below are looked at one by one before they run."""
+    """An argument of the rollout that a field becomes, ``gains.NAME`` of the law's: some columns of
+    it, or all. Values of ``least`` and below are looked at one by one before they run."""
 
     argument: str
-    column: int | None = None
+    columns: tuple[int, ...] | None = None
     unit: float = 1.0
     least: float = -np.inf
+
+    @property
+    def name(self) -> str:
+        """Of the argument, or of the gain."""
+        return self.argument.removeprefix(_GAINS)
+
+    @property
+    def place(self) -> Any:
+        """Its columns, as an index."""
+        return slice(None) if self.columns is None else list(self.columns)
 
 
 class NoRolloutError(Exception):
@@ -53,8 +64,7 @@ class Prepared:
                 raise NoRolloutError(f"'{c.path}' cannot differ between runs of this robot and law")
             self.lanes[c.path] = lane
         self.arguments = _arguments(self.built, how)
-        names = {lane.argument for lane in self.lanes.values()}
-        self.base = bases(scenario, self.built, names)
+        self.base = bases(scenario, self.built, {x.argument for x in self.lanes.values()})
 
     def of(self, changes: Sequence[Change], values: Mapping[str, Array]) -> dict[str, Any]:
         """The arguments of the rollout at points with these values of variables, (runs,) each."""
@@ -62,10 +72,9 @@ class Prepared:
         rows = {name: np.tile(x, (runs, 1)) for name, x in self.base.items()}
         for c in changes:
             lane = self.lanes[c.path]
-            column = slice(None) if lane.column is None else slice(lane.column, lane.column + 1)
             given = values[c.name][:, None]
-            to = rows[lane.argument]
-            to[:, column] = to[:, column] * given if c.scales else lane.unit * given
+            to, k = rows[lane.argument], lane.place
+            to[:, k] = to[:, k] * given if c.scales else lane.unit * given
         return self.arguments | _as_given(rows, self.built)
 
     def doubtful(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
@@ -76,8 +85,7 @@ class Prepared:
             found |= ~(values[c.name] > self.lanes[c.path].least)
         law = self.built.law
         if law is not None and len(law.damps) > 2:
-            gains = [lane.argument for lane in self.lanes.values()]
-            found |= any(x in law.damps for x in gains)
+            found |= any(f"{_GAINS}{x}" in self.base for x in law.damps)
         return found
 
     def behind(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
@@ -98,28 +106,29 @@ def lane_of(path: str, built: Built) -> Lane | None:
     if table == "robot" and len(keys) > 1:
         return _robot_lane(keys, built)
     if table == "law" and built.law is not None:
-        return _part(keys[0], keys[1:], len(built.law._values.get(keys[0], ())), 0.0, built)
+        gain = built.law._values.get(keys[0], np.zeros(0))
+        return None if gain.ndim > 1 else _part(f"{_GAINS}{keys[0]}", keys[1:], len(gain), 0.0)
     if table == "start" and len(keys) == 2:
         return _start_lane(keys[0], keys[1], built)
     if (table, keys[:1]) == ("actuators", ["torque_limit"]):
-        return _part(keys[0], keys[1:], built.robot.system.size("d"), 0.0, built)
+        return _part(keys[0], keys[1:], built.robot.system.size("d"), 0.0)
     if (table, keys[:1]) == ("sensors", ["encoder"]):
-        return _part(keys[0], keys[1:], built.robot.nv, 0.0, built)
+        return _part(keys[0], keys[1:], built.robot.nv, 0.0)
     return Lane("delay", None, 1.0, -1.0) if path == "sampling.delay" else None
 
 
+_GAINS = "gains."  # before the name of a law's gain, which an argument of rollouts may have, too
 _NEGATIVE = -5e-324  # a least value that allows zero
 
 
-def _part(name: str, rest: list[str], size: int, least: float, built: Built) -> Lane | None:
-    """One number for all of so many columns, or one of them; a gain that is a matrix is none."""
-    law = built.law
-    if not size or (law is not None and name in law._values and law._values[name].ndim > 1):
+def _part(name: str, rest: list[str], size: int, least: float) -> Lane | None:
+    """One number for all of so many columns, or one of them."""
+    if not size:
         return None
     if not rest:
         return Lane(name, None, 1.0, least)
     known = len(rest) == 1 and rest[0].isdigit() and int(rest[0]) < size
-    return Lane(name, int(rest[0]), 1.0, least) if known else None
+    return Lane(name, (int(rest[0]),), 1.0, least) if known else None
 
 
 def _robot_lane(keys: list[str], built: Built) -> Lane | None:
@@ -131,18 +140,25 @@ def _robot_lane(keys: list[str], built: Built) -> Lane | None:
         return None  # how fast the motors can go depends on the load and gravity
     if what == "payload" and apart and is_tree(robot):
         if keys[1:] == ["mass"]:
-            return Lane("payload", 0, 1.0, _NEGATIVE)
-        place = _part("com", keys[2:], 3, -np.inf, built) if keys[1] == "com" else None
-        column = None if place is None else place.column
-        return None if column is None else Lane("payload", 1 + column)
+            return Lane("payload", (0,), 1.0, _NEGATIVE)
+        part = _part("com", keys[2:], 3, -np.inf) if keys[1] == "com" else None
+        columns = None if part is None else part.columns
+        return None if columns is None else Lane("payload", (1 + columns[0],))
     if what == "gravity" and apart and is_tree(robot):
-        return _part("gravity", keys[1:], 3, -np.inf, built)
+        return _part("gravity", keys[1:], 3, -np.inf)
     if what == "friction" and isinstance(scenario.robot.friction, Rubbing):
         # A level that is given beside coulomb stays as it is, and then there are two of them.
         others = (scenario.robot.friction.stiction, scenario.robot.friction.coulomb_backwards)
         one_level = keys[1] == "coulomb" and others == (None, None)
-        known = keys[1] == "viscous" or one_level
-        return _part(keys[1], keys[2:], robot.nv, _NEGATIVE, built) if known else None
+        if keys[1] != "viscous" and not one_level:
+            return None
+        places = [*range(robot.nv)]
+        if built.law is None:  # the joints that can have some, in their own order
+            places = [robot.independent.index(name) for name in rubbing_joints(robot)]
+        lane = _part(keys[1], keys[2:], len(places), _NEGATIVE)
+        if lane is None:
+            return None
+        return lane._replace(columns=tuple(places[k] for k in lane.columns or range(len(places))))
     return None
 
 
@@ -159,46 +175,104 @@ def _start_lane(what: str, joint: str, built: Built) -> Lane | None:
     task = scenario.task
     unit = float(positions_of(scenario, robot).scale[place])
     if what == "v":
-        return Lane("v0", place, unit)
+        return Lane("v0", (place,), unit)
     elsewhere = task.kind == "hold" and getattr(task, "at", None) is not None
     begins_anywhere = task.kind in ("fall", "torque") or elsewhere
-    return Lane("q0", place, unit) if what == "q" and begins_anywhere else None
+    return Lane("q0", (place,), unit) if what == "q" and begins_anywhere else None
 
 
-def bases(scenario: Scenario, built: Built, arguments: set[str]) -> dict[str, Array]:
-    """The scenario's own numbers of arguments that differ from run to run; it may have been built
-    without its load."""
+def bases(scenario: Scenario, built: Built, arguments: Iterable[str]) -> dict[str, Array]:
+    """The scenario's own numbers of arguments that differ from run to run, (1, columns) each; it
+    may have been built without its load."""
+    own = numbers_of(scenario, built)
+    return {name: own[name].reshape(1, -1) for name in arguments}
+
+
+def numbers_of(scenario: Scenario, built: Built) -> dict[str, Array]:
+    """The numbers of all arguments that may differ from run to run."""
     robot, law, options = built.robot, built.law, built.options
-    base: dict[str, Any] = {}
-    for name in arguments:
-        if name == "payload":
-            load = scenario.robot.payload or PayloadSection(mass=0.0)
-            base[name] = [load.mass, *load.com]
-        elif name == "gravity":
-            base[name] = robot.system.values("gravity")
-        elif name in ("viscous", "coulomb"):
-            assert isinstance(scenario.robot.friction, Rubbing)
-            base[name] = np.broadcast_to(getattr(scenario.robot.friction, name), robot.nv)
-        elif law is not None and name in law._values:
-            base[name] = law._values[name]
-        elif name == "delay":
-            base[name] = [options["delay"]]
-        elif name in ("torque_limit", "encoder"):
+    load = scenario.robot.payload or PayloadSection(mass=0.0)
+    found: dict[str, Any] = {
+        "q0": _start(built, "q0"),
+        "v0": _start(built, "v0"),
+        "payload": [load.mass, *load.com],
+        "gravity": robot.system.values("gravity") if is_tree(robot) else (),
+    }
+    with suppress(NoRolloutError):
+        levels = _rubbing(built, options.get("friction", False))
+        found |= {name: levels[name] for name in ("viscous", "coulomb") if name in levels}
+    if law is not None:
+        found |= {f"{_GAINS}{name}": np.ravel(x) for name, x in law._values.items()}
+        found["delay"] = [options["delay"]]
+        for name, size in (("torque_limit", robot.system.size("d")), ("encoder", robot.nv)):
             own = options[name]
-            base[name] = np.full(robot.system.size("d") if name == "torque_limit" else robot.nv,
-                                 np.nan if own is None or own is True else own)  # fmt: skip
-        else:
-            base[name] = _start(built, name)
-    return {name: np.asarray(x, dtype=float).reshape(1, -1) for name, x in base.items()}
+            found[name] = np.full(size, np.nan if own is None or own is True else own)
+    return {name: np.asarray(x, dtype=float).ravel() for name, x in found.items()}
 
 
 def _start(built: Built, name: str) -> Any:
-    own = built.options[name]
+    """Where a run starts. Speeds are at rest but for those that are given, of which a field that
+    varies is one."""
+    own = built.options.get(name)
     if own is not None:
         return own
-    if built.law is None or not callable(built.trajectory):
+    if name == "v0" or built.law is None or not callable(built.trajectory):
         return np.zeros(built.robot.nv)
-    return built.trajectory(np.zeros(1))[0 if name == "q0" else 1][0]
+    return built.trajectory(np.zeros(1))[0][0]
+
+
+def changed_besides(
+    lane: Lane, one: Built, other: Built, values: tuple[float, float], scales: bool
+) -> str | None:
+    """What a field does besides changing its lane, by two scenarios in which its variable has one
+    value and another; None if it is the lane alone."""
+    x, y = (numbers_of(b.scenario, b) | _common(b) for b in (one, other))
+    for name in dict.fromkeys([*x, *y]):
+        wanted, there = x.get(name), y.get(name)
+        if wanted is None or there is None or wanted.shape != there.shape:
+            return f"changes {_told(name)}, too"
+        if name == lane.argument:
+            if scales and not values[0]:
+                continue
+            wanted = wanted.copy()
+            wanted[lane.place] = (
+                wanted[lane.place] / values[0] * values[1] if scales else lane.unit * values[1]
+            )
+        if not np.allclose(wanted, there, rtol=_SAME, atol=0.0, equal_nan=True):
+            own = name == lane.argument
+            return f"is not all of {_told(name)}" if own else f"changes {_told(name)}, too"
+    return None
+
+
+_SAME = 1e-9  # relative, of numbers that are computed in two ways
+_INSTANTS = 33  # at which motions are compared
+_WORDS = {"q0": "where the run starts", "v0": "the speeds at the start"}
+
+
+def _told(name: str) -> str:
+    """A number of a scenario, in words."""
+    return _WORDS.get(name, name.replace(_GAINS, "law."))
+
+
+def _common(built: Built) -> dict[str, Array]:
+    """Numbers that all runs of a rollout have in common."""
+    options, motion = built.options, built.trajectory
+    until = options.get("until")
+    found: dict[str, Any] = {"the end": [np.nan if until is None else until]}
+    if "period" in options:
+        found["the law's period"] = [options["period"]]
+    if not callable(options.get("torque")) and options.get("torque") is not None:
+        found["the torques"] = options["torque"]
+    if callable(motion):
+        end = motion.duration if until is None else until
+        found["the motion that is followed"] = motion(np.linspace(0.0, end, _INSTANTS))[:2]
+    elif motion is not None:
+        found["the motion that is followed"] = motion
+    if built.law is not None and is_tree(built.law.robot):
+        believed = built.law.robot
+        found["the robot that the law believes in"] = believed.parameters
+        found["the gravity that the law believes in"] = believed.system.values("gravity")
+    return {name: np.asarray(x, dtype=float).ravel() for name, x in found.items()}
 
 
 def _as_given(rows: dict[str, Array], built: Built) -> dict[str, Any]:
@@ -215,8 +289,8 @@ def _as_given(rows: dict[str, Array], built: Built) -> dict[str, Any]:
             found["parameters"] = {"gravity": x}
         elif name == "delay":
             found["delay"] = np.rint(x[:, 0]).astype(int)
-        elif built.law is not None and name in built.law._values:
-            gains[name] = x
+        elif name.startswith(_GAINS):
+            gains[name.removeprefix(_GAINS)] = x
         else:
             found[name] = x
     return found | ({"gains": gains} if gains else {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from appell.study.sweeps.require import cryptography, distributed
@@ -22,14 +23,16 @@ _SETTINGS = {
 def local_cluster(workers: int) -> Iterator[Any]:
     """A cluster of so many processes with a thread each. They listen on the loopback address alone,
     where other users of this machine may knock: who has no certificate of this cluster, made for
-    it and never written to a disk, is refused."""
+    it and never written to a disk, is refused. Their files are in a folder that only this user can
+    write to: modules are imported from it."""
     package = distributed()
     cryptography()
     import dask
 
-    with dask.config.set(_SETTINGS), package.LocalCluster(
+    own_folder = TemporaryDirectory(prefix="appell-workers-", ignore_cleanup_errors=True)
+    with own_folder as folder, dask.config.set(_SETTINGS), package.LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", security=True,
-        dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-        silence_logs=logging.CRITICAL,
+        local_directory=folder, dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}, silence_logs=logging.CRITICAL,
     ) as cluster:  # fmt: skip
         yield cluster

@@ -19,11 +19,12 @@ from appell.study.own_code import imported
 from appell.study.run_scenario import Result, run
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build, robot_of
+from appell.study.scenario_tasks import FollowedTask
 from appell.study.sweeps.block_table import Columns, Table, told
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
-from appell.study.sweeps.function import check_function, numbers_of
-from appell.study.sweeps.lanes import NoRolloutError, Prepared, lane_of
+from appell.study.sweeps.function import check_cost, check_function, numbers_of
+from appell.study.sweeps.lanes import NoRolloutError, Prepared, changed_besides, lane_of
 from appell.study.sweeps.measures import (
     chosen,
     cost_of,
@@ -37,6 +38,7 @@ from appell.study.sweeps.study_file import Study
 _STEPS = 2**23  # of all runs of a block
 _BLOCK = 32  # points that run one by one
 _TRIES = 8  # points, until one can be built
+_SHARES = (0.3, 0.8, 0.55)  # quantiles at which a field is tried
 
 
 class Points:
@@ -49,6 +51,7 @@ class Points:
         self._prepared: dict[tuple[Any, ...], Prepared] = {}
         self._robots: dict[Any, Dynamics] = {}
         if study.function is None:
+            _ = self.scenario  # one that cannot be read is no fault of what varies
             self._check_scenario()
         else:
             check_function(study)
@@ -59,6 +62,14 @@ class Points:
     def scenario(self) -> Scenario:
         """The scenario whose fields vary."""
         return self.study.base
+
+    @property
+    def known_loads(self) -> tuple[str, ...]:
+        """Fields of the load that vary, and that the law knows at every point."""
+        law = None if self.study.function is not None else self.scenario.law
+        if law is None or (law.believes is not None and law.believes.payload is not None):
+            return ()
+        return tuple(c.path for c in self.changes if c.path.startswith("robot.payload."))
 
     @cached_property
     def measures(self) -> Any:
@@ -79,6 +90,8 @@ class Points:
         if self.study.cost is None:
             raise InputError("measures: 'cost' is of a function; give it as cost = 'module:name'.")
         found: Callable[..., Any] = imported(self.study.cost, self.scenario.source.folder)
+        place = self.study.source.place(("cost",))
+        check_cost(place, found, isinstance(self.scenario.task, FollowedTask))
         return found
 
     @cached_property
@@ -109,8 +122,10 @@ class Points:
             return f"'{problem}' is no measure of a rollout"
         levels = {name: v.levels for name, v in self.study.vary.items()}
         for c in self.apart:
+            if levels[c.name] is None and c.path in self.known_loads:
+                return f"the law knows '{c.path}', and is another one at each point"
             if levels[c.name] is None or c.scales:
-                return f"'{c.path}' is no argument of a rollout, and has too many values"
+                return f"{self._no_lane[c.path]}, and has too many values"
         try:
             self._rollout_of(self._usual_apart())
         except NoRolloutError as problem:
@@ -124,11 +139,33 @@ class Points:
     @cached_property
     def within(self) -> tuple[Change, ...]:
         """The changes that differ from run to run of a rollout."""
-        built = self.usual[1]
-        numeric = {name for name, v in self.study.vary.items() if v.numeric}
-        return tuple(
-            c for c in self.changes if c.name in numeric and lane_of(c.path, built) is not None
-        )
+        return tuple(c for c in self.changes if self._no_lane[c.path] is None)
+
+    @cached_property
+    def _no_lane(self) -> dict[str, str | None]:
+        """Why changes are no lanes of a rollout, by field; None of those that are."""
+        return {c.path: self._why_no_lane(c) for c in self.changes}
+
+    def _why_no_lane(self, c: Change) -> str | None:
+        variable, (values, built) = self.study.vary[c.name], self.usual
+        lane = lane_of(c.path, built) if variable.numeric else None
+        if lane is None:
+            return f"'{c.path}' is no argument of a rollout"
+        for share in _SHARES:
+            x = variable.quantile(np.array([share]))[0]
+            if x == values[c.name]:
+                continue
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    fields = fields_at(self.scenario, (c,), {c.name: x})
+                    scenario = self.at(values).changed(fields)
+                    other = build(scenario, self._robot(scenario))
+            except AppellError:
+                continue
+            more = changed_besides(lane, built, other, (values[c.name], x), c.scales)
+            return None if more is None else f"'{c.path}' {more}"
+        return None
 
     @cached_property
     def apart(self) -> tuple[Change, ...]:
@@ -277,7 +314,11 @@ class Points:
             raise KeyboardInterrupt
         if result.run.stopped is not None:
             raise AppellError(result.run.stopped)
-        found = of_result(self.measures, result, study.tolerance)
+        return self.measures_of(result)
+
+    def measures_of(self, result: Result) -> dict[str, float]:
+        """The measures of a run by itself."""
+        found = of_result(self.measures, result, self.study.tolerance)
         return found | ({"cost": cost_of(result.run, self.cost)} if self.cost else {})
 
     # Many at a time

@@ -49,7 +49,8 @@ def sobol_indices(
 ) -> SobolIndices:
     """First- and total-order Sobol indices of a measure, from points by ``sampling = "saltelli"``.
 
-    A sample of which a point failed is left out; of the others the first 2^k are taken.
+    A sample of which a point failed, or has an infinite measure, is left out; of the others the
+    first 2^k are taken.
 
     Args:
         found: A sweep.

@@ -40,7 +40,7 @@ class Study(Section):
     """A scenario at many points: a study file as data. The page on sweeps tells every entry.
 
     Attributes:
-        title: Of reports.
+        title: The title of the report.
         scenario: The path of a scenario file, or the scenario itself.
         function: In place of a scenario, module:name of a function of the variables that gives
             numbers.
@@ -48,7 +48,7 @@ class Study(Section):
         correlated: Variables that go together.
         sampling: How the points lie.
         points: How many; of "saltelli", for each of the variables and two more.
-        seed: Of the points.
+        seed: Of the random numbers in sampling.
         measures: What is kept of each point.
         cost: module:name of a function of t, q, v and tau, where something is followed also of
             the desired q and v, as a rollout takes it; its integral is the measure "cost".
@@ -157,7 +157,13 @@ class Study(Section):
             return checked(self.scenario, inside)
         if self.scenario is None:
             raise InputError("this study is of a function, and has no scenario.")
-        return read_scenario(self.source.folder / Path(self.scenario).expanduser())
+        file = self.source.folder / Path(self.scenario).expanduser()
+        if not file.is_file():
+            raise InputError(
+                f"{self.source.place(('scenario',))}: there is no file '{file}'; expected the path "
+                "of a scenario, from the study's folder."
+            )
+        return read_scenario(file)
 
     def text(self) -> str:
         """The study as JSON, which read_study reads."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from appell.study.scenario import Rubbing, Scenario
 from appell.study.scenario_build import Built, build
 from appell.study.scenario_tasks import FollowedTask
-from appell.study.sweeps.measures import MEASURES, chosen
+from appell.study.sweeps.measures import MEASURES, Chosen, chosen, unit_for
 from appell.study.sweeps.study_file import Study
 
 SCHEMA = "study.schema.json"  # beside the file, for editors
@@ -31,8 +31,9 @@ def new_study(scenario: Scenario, path: Path, file: Path) -> str:
     built = build(scenario)
     lines = [*_varied(built)]
     follows = isinstance(scenario.task, FollowedTask)
-    kept = [x.name for x in chosen((), scenario)]
-    other = [x for x, m in MEASURES.items() if x not in kept and (follows or not m.follows)]
+    kept = [*_kept(chosen((), scenario), built)]
+    named = {x.partition(".")[0] for x in kept}
+    other = [x for x, m in MEASURES.items() if x not in named and (follows or not m.follows)]
     seen = Path(os.path.relpath(str(path), str(file.parent or "."))).as_posix()
     return f"""#:schema ./{SCHEMA}
 # A study: the scenario at many points. appell sweep {file.name}
@@ -53,6 +54,20 @@ measures = {json.dumps(kept)}{_tolerance(follows)}
 [vary]
 {chr(10).join(lines)}
 """
+
+
+def _kept(usual: Sequence[Chosen], built: Built) -> Iterator[str]:
+    """The names of the usual measures; of a robot whose joints turn and slide, by joint, as the
+    largest of both has no unit."""
+    robot = built.robot
+    joints = {"n": robot.independent, "d": robot.actuated}
+    for x in usual:
+        assert x.measure is not None
+        mixed = " or " in unit_for(robot, x.measure.unit)
+        if mixed and x.measure.axis in joints:
+            yield from (f"{x.name}.{joint}" for joint in joints[x.measure.axis])
+        else:
+            yield x.name
 
 
 def _tolerance(follows: bool) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,10 @@ from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
-from appell.study.sweeps.block_table import Columns
+from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.comparison import compare
-from appell.study.sweeps.dask_engine import DaskEngine, Stretch
+from appell.study.sweeps.dask_engine import DaskEngine
 from appell.study.sweeps.dataset import Dataset, joined, read_columns, read_head, study_in
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.study_file import Study, read_study
@@ -264,12 +265,13 @@ def sweep(
 def _in_memory(points: Points, engine: DaskEngine | None, progress: Progress) -> Sweep:
     count = points.design.count
     compared = compare(points, progress.note)
-    progress.note(f"points run {points.method_in_words(engine is None)}")
+    _announce(points, engine, progress)
     kept: dict[int, Columns] = {}
     with progress.running(count, count) as seen:
-        for block, columns in _computed(points, engine, range(-(-count // points.block)),
-                                        points.block, seen):  # fmt: skip
-            kept[block] = columns
+        ends = [*range(0, count, points.block), count]
+        stretches = [Stretch(k, *x) for k, x in enumerate(pairwise(ends))]
+        for x, columns in _computed(points, engine, stretches, seen):
+            kept[x.block] = columns
     return Sweep(points.study, joined([kept[k] for k in sorted(kept)]), None, compared)
 
 
@@ -282,14 +284,16 @@ def _in_folder(
         progress.log = data.log
         missing = data.missing(count)
         compared = data.compared(lambda: compare(points, progress.note))
-        left = sum(min(data.block, count - k * data.block) for k in missing)
-        data.log(f"{left} of {count} points to compute")
+        left = sum(x.last - x.first for x in missing)
+        (data.log if left in (0, count) else progress.note)(
+            f"{left:,} of {count:,} points to compute"
+        )
         failed = data.failed(missing)
         if left:
-            progress.note(f"points run {points.method_in_words(engine is None)}")
+            _announce(points, engine, progress)
         with progress.running(count, left, failed) as seen:
-            for block, columns in _computed(points, engine, missing, data.block, seen):
-                data.write(block, columns)
+            for x, columns in _computed(points, engine, missing, seen):
+                data.write(x, columns)
         data.level()
         data.log("done")
     except BaseException as problem:
@@ -300,17 +304,25 @@ def _in_folder(
     return Sweep(points.study, read_columns(folder), folder, compared)
 
 
+def _announce(points: Points, engine: DaskEngine | None, progress: Progress) -> None:
+    """What a user should know before points are computed."""
+    progress.note(f"points run {points.method_in_words(engine is None)}")
+    if points.known_loads:
+        progress.note(
+            f"the law knows {' and '.join(points.known_loads)}; give law.believes = "
+            "{ payload = { mass = 0 } } in the scenario if it must not"
+        )
+
+
 def _computed(
-    points: Points, engine: DaskEngine | None, blocks: Any, size: int, seen: Any
-) -> Iterator[tuple[int, Columns]]:
-    """Whole blocks, as they come."""
-    count = points.design.count
-    stretches = [Stretch(k, k * size, min(count, (k + 1) * size)) for k in blocks]
+    points: Points, engine: DaskEngine | None, stretches: list[Stretch], seen: Any
+) -> Iterator[tuple[Stretch, Columns]]:
+    """Whole stretches, one of a block at most, as they come."""
     if engine is None:
         for x in stretches:
             columns = points.compute(x.first, x.last, seen.advance)
             seen.failed(int(columns["failed"].sum()))
-            yield x.block, columns
+            yield x, columns
         return
     whole_of = {x.block: x for x in stretches}
     pieces: dict[int, dict[int, Columns]] = {}
@@ -321,7 +333,7 @@ def _computed(
         held[x.first] = columns
         wanted = whole_of[x.block]
         if sum(len(c["point"]) for c in held.values()) == wanted.last - wanted.first:
-            yield x.block, joined([held[k] for k in sorted(held)])
+            yield wanted, joined([held[k] for k in sorted(held)])
             del pieces[x.block]
 
 

@@ -50,7 +50,7 @@ class Failure(NamedTuple):
     Attributes:
         reason: Of the first of the points.
         total: How many points failed for it.
-        points: The first of them.
+        points: All of them.
         texts: How many texts differ in their numbers.
     """
 
@@ -101,7 +101,7 @@ class Statistics:
         for kind in kinds.values():
             texts[kind] = texts.get(kind, 0) + 1
         listed = [
-            Failure(first[kind], len(all_), tuple(all_[:3]), texts[kind])
+            Failure(first[kind], len(all_), tuple(all_), texts[kind])
             for kind, all_ in members.items()
         ]
         return sorted(listed, key=lambda x: -x.total)
@@ -256,7 +256,8 @@ class Statistics:
     def unit(self, measure: str) -> str:
         """The unit of a measure; empty if it has none or it is not known."""
         kind, _, part = measure.partition(".")
-        if kind not in MEASURES or kind in (*GOOD, "impacts"):
+        apart = self.found.study.function is not None  # which may use any name
+        if apart or kind not in MEASURES or kind in (*GOOD, "impacts"):
             return ""
         unit, robot = MEASURES[kind].unit, self.robot
         if robot is None:
@@ -277,9 +278,16 @@ class Statistics:
                 f"The sweep is not whole: {len(self.found):,} of {self.asked:,} points are there. "
                 "Run the same command again to go on."
             )
+        for name, indices in self.sobol.items():
+            if not np.isfinite(self.found[name]).all():
+                told.append(
+                    f"Sobol indices of {name} are of {indices.samples:,} of "
+                    f"{self.found.study.points:,} samples: those with a failed point or an "
+                    "infinite value are left out."
+                )
         for name, x in self.differences.items():
             if not x.largest <= allowed(self.found.study, name, x, self.numbers(name).finite):
-                told.append(in_words(name, x, self.unit(name)))
+                told.append(in_words(name, x, self.unit(name), self.found.study))
         return tuple(told)
 
     # In words

@@ -179,16 +179,17 @@ def aims_of(study: Study) -> Aims:
     """The objective and the constraints of a study, if their measures are known."""
     tune = study.tune
     assert tune is not None
+    unit = "" if study.function is not None else None  # of a function, which may use any name
     word = "minimise" if tune.minimise is not None else "maximise"
     objective = Aim(tune.objective, 1 if word == "minimise" else -1, tune.over,
-                    entry=("tune", word))  # fmt: skip
+                    entry=("tune", word), own_unit=unit)  # fmt: skip
     constraints = []
     for name, bound in tune.constraints.items():
         entry = ("tune", "constraints", name)
         if bound.at_most is not None:
-            constraints.append(Aim(name, 1, bound.over, bound.at_most, entry))
+            constraints.append(Aim(name, 1, bound.over, bound.at_most, entry, unit))
         if bound.at_least is not None:
-            constraints.append(Aim(name, -1, bound.over, bound.at_least, entry))
+            constraints.append(Aim(name, -1, bound.over, bound.at_least, entry, unit))
     found = Aims(objective, tuple(constraints))
     if study.function is None:
         for aim in (objective, *constraints):

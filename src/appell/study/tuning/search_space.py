@@ -183,8 +183,7 @@ def _numbers_of(path: str, scenario: Scenario, of: _Built) -> set[float]:
         if lane is None or of.built is None:
             return set()
         rows = bases(scenario, of.built, {lane.argument})[lane.argument][0]
-        numbers = rows if lane.column is None else rows[lane.column : lane.column + 1]
-        return {float(x) / lane.unit for x in numbers if np.isfinite(x)}
+        return {float(x) / lane.unit for x in rows[lane.place] if np.isfinite(x)}
     return set(map(float, value)) if isinstance(value, list) else {float(value)}
 
 

@@ -82,7 +82,7 @@ class Slopes:
     ) -> tuple[Any, Array]:
         robot, trials = prepared.built.robot, self.trials
         own = [c for c in trials.within if c.name in trials.space.names]
-        asked = dict.fromkeys(prepared.lanes[c.path].argument for c in own)
+        asked = dict.fromkeys(prepared.lanes[c.path].name for c in own)
         common = arguments | {
             "runs": len(rows),
             "reduce": reductions([self.measures[row.measure] for row in rows]),
@@ -94,9 +94,8 @@ class Slopes:
         found = np.zeros((len(rows), len(trials.space.names)))
         for c in own:
             lane = prepared.lanes[c.path]
-            column = slice(None) if lane.column is None else slice(lane.column, lane.column + 1)
-            slope = np.asarray(runs.gradient[lane.argument]).reshape(len(rows), -1)[:, column]
-            factor = prepared.base[lane.argument][:, column] if c.scales else lane.unit
+            slope = np.asarray(runs.gradient[lane.name]).reshape(len(rows), -1)[:, lane.place]
+            factor = prepared.base[lane.argument][:, lane.place] if c.scales else lane.unit
             found[:, trials.space.names.index(c.name)] += np.sum(slope * factor, axis=1)
         still = self._still(runs, rows, robot)
         found[still] = 0.0

@@ -28,7 +28,7 @@ from appell.study.tuning.trial_workers import TrialWorkers
 from appell.study.tuning.trials import AsItStands, Samples, Trials, scenario_with
 from appell.study.tuning.tune_folder import Memory, TuneFolder
 from appell.study.tuning.tune_progress import TuneProgress
-from appell.study.tuning.tuned import Tuned, held_by
+from appell.study.tuning.tuned import INEXACT, Tuned, held_by, inexact
 
 
 def tune(
@@ -202,7 +202,7 @@ def _result(
         objective=best.objective,
         objective_before=np.nan if own is None else own.objective,
         constraints=tuple(held_by(aims, own, best, trials.count)),
-        ok=aims.feasible(best),
+        ok=aims.feasible(best) and all(x.beyond <= INEXACT for x in inexact(aims, compared)),
         converged=ended.converged,
         why=ended.why,
         interrupted=stopped,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -12,10 +12,12 @@ import numpy as np
 
 from appell.robots.dynamics import Array
 from appell.study.scenario import Scenario
+from appell.study.sweeps.comparison import cure
 from appell.study.sweeps.study_file import Study
 from appell.study.tuning.aims import Aim, Aims, Evaluation
 from appell.study.tuning.search_space import SearchSpace
 
+INEXACT = 0.01  # share of a bound that exact runs may be beyond it
 _END = 1e-3  # of the range: a best value that close to an end of it is at the end
 
 
@@ -36,6 +38,42 @@ class Held(NamedTuple):
         """Whether it is kept."""
         return self.margin >= 0
 
+    @property
+    def was_kept(self) -> bool:
+        """Whether it was kept before."""
+        return self.before >= self.bound if self.least else self.before <= self.bound
+
+
+class Inexact(NamedTuple):
+    """A constraint that a sample keeps as a rollout, and not in an exact run; ``beyond`` is by how
+    much, of its bound."""
+
+    aim: Aim
+    sample: int
+    exact: float
+    beyond: float
+
+    @property
+    def told(self) -> str:
+        """What it is, in words."""
+        return (
+            f"{self.aim.column} of sample {self.sample} is {self.exact:.6g}, and not "
+            f"{self.aim.limit}"
+        )
+
+
+def inexact(aims: Aims, compared: Mapping[str, Any]) -> list[Inexact]:
+    """Constraints on the worst that exact runs do not keep, the worst first."""
+    found = [
+        Inexact(aim, k, exact, -aim.margin(exact) / aim.scale)
+        for aim in aims.constraints
+        for k, (_, exact) in zip(
+            compared.get("point", ()), compared.get(aim.column, ()), strict=False
+        )
+        if aim.over == "worst" and not aim.margin(exact) >= 0
+    ]
+    return sorted(found, key=lambda x: -x.beyond)
+
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
@@ -50,7 +88,8 @@ class Tuned:
         objective_before: With the scenario's own parameters; NaN if a sample fails with them, or
             if nobody knows them.
         constraints: What is held to bounds, before and after.
-        ok: Whether the best keeps all constraints, with no failed sample.
+        ok: Whether the best keeps all constraints, with no failed sample; also those that are run
+            exactly, but for one percent of the bound.
         converged: Whether the search came to its end by itself.
         why: It ended, in words.
         interrupted: Whether the keyboard ended it: the best so far.
@@ -135,6 +174,8 @@ class Tuned:
                 f"{worst.what} is {worst.after:.4g}, and not at "
                 f"{'least' if worst.least else 'most'} {worst.bound:g}"
             )
+        if not self.ok:
+            return f"rollouts keep all constraints, and exact runs do not: {self.inexact[0].told}"
         kept = {0: "", 1: ", the constraint kept"}.get(
             len(self.constraints), ", all constraints kept"
         )
@@ -144,13 +185,17 @@ class Tuned:
             return f"{self.what} is {after:.4g}{unit}{kept}"
         if after == before:
             return f"nothing better than {self.what} {before:.4g}{unit} was found{kept}"
+        verb = "fell" if after < before else "rose"
+        changed = f"{self.what} {verb} from {before:.4g} to {after:.4g}{unit}"
         if self.aims.objective.sign * (after - before) > 0:
+            broken = [x for x in self.constraints if not x.was_kept]
+            if broken:
+                return f"{changed}{kept}: {broken[0].what} was {broken[0].before:.4g} before"
             return (
                 f"nothing between these bounds is better than the scenario itself: {self.what} is "
                 f"{after:.4g}{unit}, and {before:.4g} before{kept}"
             )
-        verb = "fell" if after < before else "rose"
-        return f"{self.what} {verb} from {before:.4g} to {after:.4g}{unit}{kept}"
+        return f"{changed}{kept}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -165,19 +210,14 @@ class Tuned:
         ends = [n for n, x in zip(self.parameters, u, strict=True) if min(x, 1 - x) <= _END]
         if ends:
             found.append(f"at an end of what is searched: {', '.join(ends)}; a wider one may help")
-        return (*found, *self._inexact())
+        if self.inexact:
+            found.append(f"run exactly, {self.inexact[0].told}. {cure(self.study)}")
+        return tuple(found)
 
-    def _inexact(self) -> Iterator[str]:
+    @property
+    def inexact(self) -> list[Inexact]:
         """Constraints that rollouts keep and exact runs of the same samples do not."""
-        for aim in self.aims.constraints if self.ok else ():
-            for k, (_, exact) in zip(
-                self.compared.get("point", ()), self.compared.get(aim.column, ()), strict=False
-            ):
-                if aim.over == "worst" and aim.margin(exact) < 0:
-                    yield (
-                        f"run exactly, {aim.column} of sample {k} is {exact:.4g}, and not "
-                        f"{aim.limit}: shorter steps (rollout.step), or a bound with a margin, help"
-                    )
+        return inexact(self.aims, self.compared)
 
     def summary(self) -> dict[str, Any]:
         """What summary.json holds."""
