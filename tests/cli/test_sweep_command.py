@@ -261,6 +261,97 @@ def test_a_function_may_print_and_raise_what_it_likes(command, tmp_path):
     assert "value" in command("talks.toml", "--point", 1).output
 
 
+def test_points_that_failed_are_named_and_nothing_but_failures_is_a_failure(command, tmp_path):
+    text = "def f(x):\n    if x > 2:\n        raise ValueError('far: \\ud800')\n    return x\n"
+    (tmp_path / "some.py").write_text(text)
+    study = 'function = "some:f"\nsampling = "grid"\n[vary]\nx = {linear = [%s, 9, 10]}\n'
+    (tmp_path / "some.toml").write_text(study % "0")
+    result = command("some.toml")
+    assert result.exit_code == 0, result.output
+    assert "7 failed (points 3, 4, 5, 6, 7, ...): ValueError: far: ?" in result.output
+    assert "(points 3, 4, 5, 6, 7, 8, 9)" in command("some.toml", "-v").output
+    (tmp_path / "none.toml").write_text(study % "3")
+    for options in ([], ["--json"]):
+        assert command("none.toml", *options).exit_code == 1
+
+
+def test_sobol_indices_and_a_sweep_that_is_not_whole_are_told(command, tmp_path):
+    (tmp_path / "some.py").write_text("def f(x, y):\n    return 3 * x + y\n")
+    (tmp_path / "some.toml").write_text(
+        'function = "some:f"\nsampling = "saltelli"\npoints = 64\nblock = 64\n[vary]\n'
+        "x = {uniform = [0, 1]}\ny = {uniform = [0, 1]}\n"
+    )
+    told = command("some.toml").output
+    assert re.search(r"share of f +by itself +with all others", told)
+    assert re.search(r"x +0\.\d\d \(0\.\d\d to [01]\.\d\d\) +0\.\d\d \(", told)
+    assert "bounds at 95 %, of 64 samples" in told
+    parts(tmp_path / "some-sweep")[3].unlink()
+    told = command("show", "some-sweep").output
+    assert "192 of 256 points, 0 failed" in told
+    assert "warning: The sweep is not whole" in told
+
+
+def test_a_load_that_the_law_knows_is_told(command, tmp_path):
+    (tmp_path / "move.toml").write_text(
+        SCENARIO.replace(", believes = {payload = {mass = 0.0}}", "")
+    )
+    told = command("study.toml", "--points", 2).output
+    assert "one by one (the law knows 'robot.payload.mass', and is another one at each" in told
+    assert "the law knows robot.payload.mass; give law.believes" in told
+
+
+def test_a_new_study_of_joints_that_turn_and_slide_keeps_measures_by_joint(command, tmp_path):
+    urdf = URDF.replace('"lower joint" type="continuous"', '"lower joint" type="prismatic"')
+    limit = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="100" velocity="9"/>'
+    (tmp_path / "arm.urdf").write_text(urdf.replace('<axis xyz="0 0 1"/>', limit))
+    (tmp_path / "move.toml").write_text(
+        'robot = "arm.urdf"\n'
+        'task = {kind = "moves", moves = [{to = {"upper joint" = 0.2}, duration = 0.2}]}\n'
+        'law = {name = "computed-torque"}\n'
+    )
+    assert command("new", "move.toml", "-o", "by_joint.toml").exit_code == 0
+    kept = read_study("by_joint.toml").measures
+    assert kept[:2] == ("worst_error.upper joint", "worst_error.lower joint")
+    assert "settling_time" in kept
+    told = parsed(command("by_joint.toml", "--points", 4, "--json"))
+    assert told["measures"]["peak_torque.lower joint"]["unit"] == "N"
+
+
+COSTS = """
+def speed(t, q, v, tau):
+    return v[0]
+
+def error(t, q, v, tau, qd, vd):
+    return abs(qd[0] - q[0])
+"""
+
+
+def test_a_cost_without_a_law_is_its_integral_and_one_of_other_arguments_is_refused(
+    command, tmp_path
+):
+    (tmp_path / "costs.py").write_text(COSTS)
+    fall = SCENARIO.partition("task")[0] + 'task = {kind = "fall", until = 0.5}\n'
+    (tmp_path / "fall.toml").write_text(fall)
+    study = (
+        'scenario = "%s.toml"\ncost = "costs:%s"\nmeasures = ["cost"%s]\nsampling = "grid"\n'
+        '[vary]\n"start.v.joint1" = {values = [0, 1]}\n'
+    )
+    (tmp_path / "way.toml").write_text(study % ("fall", "speed", ', "q.joint1"'))
+    for method in ("", 'method = "runs"\n'):  # the integral of the speed is the way
+        (tmp_path / "way.toml").write_text(method + study % ("fall", "speed", ', "q.joint1"'))
+        result = command("way.toml", "--point", 1, "--json")
+        told = parsed(result)
+        way = told["exact"]["q.joint1"] - 0.2
+        assert told["exact"]["cost"] == pytest.approx(way, rel=1e-5)
+        assert told["measures"]["cost"] == pytest.approx(way, rel=1e-2)
+    for scenario, cost, wanted in (("move", "speed", "qd, vd"), ("fall", "error", "tau) where")):
+        (tmp_path / "bad.toml").write_text(study % (scenario, cost, ""))
+        result = command("bad.toml")
+        assert result.exit_code == 2
+        assert "bad.toml:2: cost" in result.output
+        assert wanted in result.output
+
+
 def test_units_do_not_depend_on_which_points_fail(command, tmp_path):
     (tmp_path / "first.toml").write_text(
         STUDY.replace("points = 12", 'sampling = "list"').replace(

@@ -80,6 +80,37 @@ def test_constraints_that_cannot_be_kept_are_told_with_the_nearest(study):
     assert found.constraints[0].margin == pytest.approx(-0.5, abs=1e-3)
 
 
+def test_an_objective_that_pays_for_a_constraint_is_told_with_what_it_was_before(study):
+    asked = {"minimise": "value", "constraints": {"size": {"at_most": 0.5}}, "tolerance": 1e-9,
+             "parameters": {"x": {"between": (-1.0, 1.0), "start": 1.0}}}  # fmt: skip
+    found = tune(study("half", asked))
+    assert found.ok
+    assert found.verdict == "value rose from 4 to 6.25, the constraint kept: size was 1 before"
+
+
+def test_what_exact_runs_do_not_keep_is_not_found():
+    """An arm sticks where Coulomb friction holds it; in these rollouts it creeps on, as friction
+    fades below a speed that is much too large."""
+    scenario = {
+        "robot": {"model": "planar_chain", "options": {"n": 1}, "gravity": (0, 0, 0),
+                  "friction": {"coulomb": 5.0}},
+        "task": {"kind": "hold", "at": (0.5,), "until": 2.0},
+        "law": {"name": "pd-gravity", "kp": 60.0, "kd": 20.0},
+    }  # fmt: skip
+    asked = {"minimise": "rms_error", "method": "gradient", "iterations": 3,
+             "parameters": {"law.kd": {"between": (10.0, 30.0)}},
+             "constraints": {"final_error": {"at_most": 0.01}}}  # fmt: skip
+    found = tune(Study(scenario=scenario, tune=asked, rollout={"slip": 5.0}))
+    assert found.constraints[0].kept
+    assert not found.ok
+    assert found.verdict.startswith(
+        "rollouts keep all constraints, and exact runs do not: final_error of sample 0 is 0.0"
+    )
+    assert "a smaller [rollout] slip (5 rad/s or m/s now" in found.warnings[-1]
+    mended = tune(Study(scenario=scenario, tune=asked, rollout={"slip": 0.01}))
+    assert not mended.constraints[0].kept  # as it is
+
+
 def test_what_is_not_a_number_is_a_failure_and_what_is_infinite_is_not(study):
     found = tune(study("strange", {"minimise": "value", "tolerance": 1e-9}))
     assert found.ok

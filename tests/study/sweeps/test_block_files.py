@@ -71,6 +71,26 @@ def test_numbers_of_any_count_are_given_back(form, n, tmp_path):
     np.testing.assert_array_equal(form.points(tmp_path / "part"), columns["point"])
 
 
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+def test_a_bit_that_flips_on_the_disk_gives_no_other_numbers(form, tmp_path):
+    rng, n, file = np.random.default_rng(3), 200, tmp_path / "part"
+    columns = {
+        "point": np.arange(n), "x": rng.normal(size=n), "failed": np.zeros(n, dtype=bool),
+        "reason": np.full(n, None), "y": rng.normal(size=n),
+    }  # fmt: skip
+    form.write(file, columns, "a hash")
+    whole, refused = file.read_bytes(), 0
+    for place in rng.integers(0, 8 * len(whole), 300):
+        other = bytearray(whole)
+        other[place // 8] ^= 1 << (place % 8)
+        file.write_bytes(other)
+        try:
+            same(form.read(file), columns)
+        except (OSError, ValueError, KeyError):
+            refused += 1
+    assert refused > 100
+
+
 def test_where_no_point_fails_pandas_is_not_loaded(tmp_path):
     """It would take half a second; pyarrow loads it for what is given as an array or a list."""
     sure = {"task.until": {"uniform": (0.02, 0.03)}, "start.v.joint1": {"whole": (0, 3)}}

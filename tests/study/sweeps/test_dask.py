@@ -151,12 +151,22 @@ def strangers(scheduler):
         told.append("refused")
     return told
 
+def writable(client):
+    # what others may do in the folders that workers import from
+    found = set()
+    for worker in client.scheduler_info()["workers"].values():
+        folder = worker["local_directory"]
+        while not os.path.basename(folder).startswith("appell-workers-"):
+            folder = os.path.dirname(folder)
+        found.add(os.stat(folder).st_mode & 0o77)
+    return sorted(found)
+
 if __name__ == "__main__":
     from appell.study.sweeps import dask_engine
     seen = []
     run = dask_engine._Session.run
     def watched(self, waiting):
-        seen.extend([addresses(), strangers(self.client.scheduler.address)])
+        seen.extend([addresses(), strangers(self.client.scheduler.address), writable(self.client)])
         return run(self, waiting)
     dask_engine._Session.run = watched
     sweep(Study(**json.loads(sys.argv[1])), sys.argv[2], workers=2)
@@ -173,9 +183,10 @@ def test_workers_of_this_machine_give_the_same_bits_and_listen_to_it_alone(tmp_p
         cwd=tmp_path, capture_output=True, text=True, timeout=300, start_new_session=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    listening, told = json.loads(done.stdout.splitlines()[-1])
+    listening, told, others_may = json.loads(done.stdout.splitlines()[-1])
     assert listening == ["0100007F"]  # 127.0.0.1
     assert told == ["refused"] * 2
+    assert others_may == [0]
     found = open_sweep(tmp_path / "x")
     assert 0 < found.failed.sum() < 100
     same(found.columns, sweep(study).columns)
