@@ -18,6 +18,8 @@ import numpy as np
 
 import appell
 from appell.identify.data.filters import settling
+from appell.study import Study
+from appell.study.sweeps.sensitivity import sobol_indices
 from tests.docs.blocks import FENCE, ROOT, blocks
 
 Check = Callable[[], bool]
@@ -206,7 +208,6 @@ CLAIMS: dict[str, dict[str, Check]] = {
             "docs/commands.md", "20 seconds for the PUMA, and about one minute for the Panda"
         ),
         "| `make quick` | 2 minutes": words("CONTRIBUTING.md", "in about two minutes"),
-        "| `make test` | 30 minutes": words("README.md", "about 30 minutes on two cores"),
     },
     "docs/papers/lee1982.md": {
         "about 100 times more operations for six joints | 149 times the multiplications, 126 times "
@@ -285,6 +286,16 @@ CLAIMS: dict[str, dict[str, Check]] = {
         ),
         "writes 1 degree": constant("study.starter:_TURN_ERROR", 1.0),
         "and 0.2 mm for joints that slide": constant("study.starter:_SLIDE_ERROR", 0.0002),
+    },
+    "docs/sweeps.md": {
+        "more than 2 % of what the measure is": constant(
+            "study.sweeps.comparison:DOUBTFUL", 0.02
+        ),
+        "of a 95 % confidence interval": default(sobol_indices, "confidence", 0.95),
+    },
+    "docs/tune.md": {
+        "by more than 1 % of the bound": constant("study.tuning.tuned:INEXACT", 0.01),
+        "(`step`, 0.001 s)": lambda: Study.model_fields["rollout"].default.step == 0.001,
     },
     "docs/simulation.md": {
         "located to 1e-12 s": asserted(

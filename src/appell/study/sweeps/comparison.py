@@ -13,7 +13,7 @@ from appell.study.sweeps.points import Points
 from appell.study.sweeps.study_file import Study
 from appell.study.sweeps.sweep_progress import silent
 
-_DOUBTFUL = 0.02  # share of a measure by which both may differ without a warning
+DOUBTFUL = 0.02  # share of a measure by which both may differ without a warning
 
 
 def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def allowed(study: Study, name: str, x: Difference, finite: Array) -> float:
         if measure.unit == "rad or m" and measure.follows:
             sizes.append(float(np.max(study.tolerance)))
         late = study.base.sampling.period if measure.unit == "s" else 0.0
-    return _DOUBTFUL * max(sizes, default=0.0) + late
+    return DOUBTFUL * max(sizes, default=0.0) + late
 
 
 def in_words(name: str, x: Difference, unit: str, study: Study) -> str:
