@@ -24,6 +24,7 @@ from typing import Any
 from unittest.mock import patch
 
 from appell.study import Study, read_study, sweep
+from appell.study.sweeps.comparison import compare
 from appell.study.sweeps.points import Points
 from benchmarks.machine import machine
 from benchmarks.resumed import after_a_kill
@@ -52,7 +53,7 @@ def against_rollouts(points: int) -> dict[str, float]:
     """
     study = robust(points)
     ours = Points(study)
-    ours.compute(0, 1)  # compile
+    compare(ours)  # compiles rollouts and exact runs
     starts = range(0, points, ours.block)
     before, after = starts[: len(starts) // 2], starts[len(starts) // 2 :]
     bare = _bare(ours, before)

@@ -30,6 +30,7 @@ from appell.study.sweeps.bundle import Bundle, differing
 from appell.study.sweeps.study_file import Study, checked_study
 
 _STUDY, _POINTS, _INPUTS, _LOCK = "study.json", "points", "inputs", ".lock"
+NOTHING: Mapping[int, Columns] = {}
 
 
 class Dataset:
@@ -149,12 +150,13 @@ class Dataset:
         files = [file for k, file in self.parts().items() if k not in absent]
         return sum(int(self.format.read(file, ["failed"])["failed"].sum()) for file in files)
 
-    def write(self, x: Stretch, columns: Columns) -> None:
-        """Keep a stretch, behind what its block has; the file is there whole when this returns, or
-        not at all."""
+    def write(self, x: Stretch, columns: Columns) -> Columns:
+        """Keep a stretch, behind what its block has, and return the block; the file is there whole
+        when this returns, or not at all."""
         if x.first > x.block * self.block:
             columns = joined([self.format.read(self.parts()[x.block]), columns])
         self._put(x.block, columns)
+        return columns
 
     def _put(self, block: int, columns: Columns) -> None:
         path = self.folder / _POINTS / f"part-{block:08d}{self.format.suffix}"
@@ -213,18 +215,19 @@ def parts(folder: Path) -> dict[int, Path]:
     return part_files(folder / _POINTS)
 
 
-def read_columns(folder: Path) -> Columns:
-    """The columns of a sweep, in the order of the points."""
+def read_columns(folder: Path, known: Mapping[int, Columns] = NOTHING) -> Columns:
+    """The columns of a sweep, in the order of the points; blocks that are ``known`` are not
+    read."""
     files, own = parts(folder), read_head(folder)["hash"]
     if not files:
         raise InputError(f"'{folder}' has no points yet; run the sweep.")
     form = format_of(folder / _POINTS)
     blocks, end = [], -1
-    for file in files.values():
+    for k, file in files.items():
         try:
-            if form.head(file)[1] != own:
+            if k not in known and form.head(file)[1] != own:
                 raise ValueError(f"{file.name} is of another study")
-            blocks.append(form.read(file))
+            blocks.append(known[k] if k in known else form.read(file))
             points = blocks[-1]["point"]
             if not (np.diff(points, prepend=end) > 0).all():
                 raise ValueError(f"point {points[0]} stands twice, or not in order")

@@ -292,8 +292,9 @@ def _in_folder(
         if left:
             _announce(points, engine, progress)
         with progress.running(count, left, failed) as seen:
+            computed: dict[int, Columns] = {}
             for x, columns in _computed(points, engine, missing, seen):
-                data.write(x, columns)
+                computed[x.block] = data.write(x, columns)
         data.level()
         data.log("done")
     except BaseException as problem:
@@ -301,7 +302,7 @@ def _in_folder(
         raise
     finally:
         data.close()
-    return Sweep(points.study, read_columns(folder), folder, compared)
+    return Sweep(points.study, read_columns(folder, computed), folder, compared)
 
 
 def _announce(points: Points, engine: DaskEngine | None, progress: Progress) -> None:

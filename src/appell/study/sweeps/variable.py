@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -112,8 +113,9 @@ class Variable(Section):
         if self.whole is not None:
             low, high = self.whole
             return low + np.minimum((u * (high - low + 1)).astype(np.int64), high - low)
-        return self._law().ppf(u)
+        return self._law.ppf(u)
 
+    @cached_property
     def _law(self) -> Any:
         """The distribution, by SciPy."""
         from scipy import stats

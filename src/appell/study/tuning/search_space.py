@@ -12,7 +12,7 @@ from appell.robots.dynamics import Array
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build
 from appell.study.sweeps.fields import changes_of, own_value
-from appell.study.sweeps.lanes import bases, lane_of
+from appell.study.sweeps.lanes import lane_of, numbers_of
 from appell.study.sweeps.study_file import Study, keyword_of
 from appell.study.sweeps.tuning_section import Parameter
 from appell.study.tuning.field_units import unit_of
@@ -182,8 +182,10 @@ def _numbers_of(path: str, scenario: Scenario, of: _Built) -> set[float]:
         lane = None if of.built is None else lane_of(path, of.built)
         if lane is None or of.built is None:
             return set()
-        rows = bases(scenario, of.built, {lane.argument})[lane.argument][0]
-        return {float(x) / lane.unit for x in rows[lane.place] if np.isfinite(x)}
+        numbers = numbers_of(scenario, of.built).get(lane.argument)
+        if numbers is None:
+            return set()
+        return {float(x) / lane.unit for x in numbers[lane.place] if np.isfinite(x)}
     return set(map(float, value)) if isinstance(value, list) else {float(value)}
 
 
