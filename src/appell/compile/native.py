@@ -74,6 +74,14 @@ def fuses() -> bool:
     return platform.machine().lower() in ("aarch64", "arm64") or "+fma" in _host()[1].split(",")
 
 
+def processor() -> str:
+    """What the last digits of results depend on, of the processor, in words."""
+    features = _host()[1].split(",")
+    levels = (("+avx512f", "AVX-512"), ("+avx2", "AVX2"), ("+avx", "AVX"))
+    own = [level for feature, level in levels if feature in features]
+    return " with ".join([platform.machine(), *own[:1]])
+
+
 def compile_module(text: str) -> tuple[dict[str, int] | None, bytes]:
     """Machine code of a module of LLVM IR: an image with its entries and the places of addresses
     that it wants, or else an object file."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from appell.errors import AppellError
 from appell.study import Study, open_sweep, sweep
 from appell.study.sweeps import dask_engine
+from appell.study.sweeps.bundle import versions
 from appell.study.sweeps.sweep_progress import Progress
 from benchmarks.unkind import Cluster, same, survive
 
@@ -100,9 +102,31 @@ def test_workers_with_other_versions_are_refused(monkeypatch):
         cluster.close()
 
 
+def test_workers_with_processors_of_another_kind_are_reported(monkeypatch):
+    monkeypatch.setattr(dask_engine, "processor", lambda: "x86_64 with AVX2")
+    ours = versions()
+    bundle, points, heard = SimpleNamespace(versions=ours), SimpleNamespace(), Heard()
+    engine = dask_engine.DaskEngine(
+        bundle, points, workers=2, scheduler=None, security=None, target="cpu", patience=1.0,
+        note=heard.note,
+    )  # fmt: skip
+    kinds = iter(["x86_64 with AVX2", "aarch64", "aarch64", "x86_64 with AVX2"])
+
+    class Client:
+        def run(self, function, workers, on_error):
+            return {worker: (ours, next(kinds)) for worker in workers}
+
+    engine._check_workers(Client(), ["one"])
+    assert heard.lines == []
+    engine._check_workers(Client(), ["two", "three"])
+    engine._check_workers(Client(), ["four"])
+    (line,) = heard.lines
+    assert "another kind (aarch64; so far: x86_64 with AVX2)" in line
+
+
 def _unchecked(run):
     def go(self, waiting):
-        self.engine._check_versions = lambda client, workers: None
+        self.engine._check_workers = lambda client, workers: None
         return run(self, waiting)
 
     return go

@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 
+from appell.compile.native import processor
 from appell.errors import InputError
 from appell.study import Study, open_sweep, read_study, sweep
 from appell.study.sweeps import block_files, dataset
@@ -193,6 +194,15 @@ def test_other_versions_do_not_go_on(tmp_path, monkeypatch):
         sweep(study(), tmp_path / "x")
 
 
+def test_a_processor_of_another_kind_goes_on_and_says_so(tmp_path, monkeypatch):
+    first = sweep(study(), tmp_path / "x")
+    parts(tmp_path / "x")[0].unlink()
+    monkeypatch.setattr("appell.study.sweeps.sweep.processor", lambda: "aarch64")
+    same(sweep(study(), tmp_path / "x").columns, first.columns)
+    log = (tmp_path / "x" / "sweep.log").read_text()
+    assert f"begun on a processor of another kind ({processor()}; here: aarch64)" in log
+
+
 def test_one_process_at_a_time_writes(tmp_path):
     data = dataset.Dataset(tmp_path / "x", bundle_of(study()), 8)
     try:
@@ -284,7 +294,7 @@ def test_an_edited_function_is_another_study_and_its_new_code_runs(tmp_path, mon
 
 
 def test_versions_name_all_that_bits_depend_on():
-    assert set(versions()) == {"appell", "python", "numpy", "scipy"}
+    assert set(versions()) == {"appell", "python", "numpy", "scipy", "casadi", "llvmlite"}
 
 
 def test_a_block_that_is_damaged_or_of_other_points_is_computed_again(tmp_path):

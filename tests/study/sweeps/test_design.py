@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -82,7 +85,12 @@ LAWS = [
     ({"normal": (2.0, 0.5)}, stats.norm(2, 0.5)),
     ({"log_normal": (2.0, 0.5)}, stats.lognorm(0.5, scale=2)),
     ({"truncated_normal": (0.0, 1.0, -0.5, 2.0)}, stats.truncnorm(-0.5, 2)),
+    ({"truncated_normal": (1.0, 2.0, -5.0, -3.0)}, stats.truncnorm(-3, -2, 1, 2)),
+    ({"truncated_normal": (0.0, 1.0, 9.0, 11.0)}, stats.truncnorm(9, 11)),
+    ({"truncated_normal": (0.0, 1.0, -39.0, -38.0)}, stats.truncnorm(-39, -38)),
     ({"triangular": (0.0, 1.0, 4.0)}, stats.triang(0.25, 0, 4)),
+    ({"triangular": (1.0, 1.0, 4.0)}, stats.triang(0, 1, 3)),
+    ({"triangular": (1.0, 4.0, 4.0)}, stats.triang(1, 1, 3)),
     ({"beta": (2.0, 3.0, -1.0, 1.0)}, stats.beta(2, 3, -1, 2)),
     ({"whole": (3, 7)}, stats.randint(3, 8)),
     ({"whole": (0, 5000)}, stats.randint(0, 5001)),
@@ -97,6 +105,59 @@ def test_values_have_the_distribution_that_was_asked_for(given, law):
     jump = max(law.pmf(spread)) if hasattr(law, "pmf") else 0.0
     off = np.abs(law.cdf(spread) - np.arange(1, 4097) / 4096).max()
     assert off < 1.001 * jump + 1.001 / 4096
+
+
+def test_values_are_scipys():
+    u = np.concatenate([[2.0**-53, 1e-9], np.linspace(0.001, 0.999, 200), [1 - 2.0**-53]])
+    for given, law in LAWS:
+        if not hasattr(law, "pmf"):
+            values, expected = Variable(**given).quantile(u), law.ppf(u)
+            # Both invert the same function, whose rounding is magnified where it is flat.
+            np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12, err_msg=str(given))
+
+
+SHAPED = """
+import hashlib, sys
+from appell.study.sweeps.design import Design
+from appell.study.sweeps.study_file import checked_study
+
+vary = {given}
+design = Design(checked_study({{"function": "math:hypot", "vary": vary, "points": 4096}}))
+levels = Design(checked_study({{"function": "math:hypot", "sampling": "grid",
+                               "vary": {{"x": {{"logarithmic": (0.003, 70.0, 900)}}}}}}))
+for x in (*design.values(0, 4096).values(), *levels.values(0, 900).values()):
+    print(hashlib.sha256(x.tobytes()).hexdigest())
+"""
+
+
+def test_values_have_the_same_bits_whatever_instructions_numpy_uses():
+    """NumPy's exp, log and power have other last bits with AVX-512."""
+    laws = {f"x{k}": given for k, (given, _) in enumerate(LAWS)}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", SHAPED.format(given=laws)], check=True, capture_output=True,
+            env={**os.environ, "NPY_DISABLE_CPU_FEATURES": features},
+        ).stdout
+        for features in ("", " ".join(dispatched()))
+    ]  # fmt: skip
+    assert found[0] == found[1]
+    assert len(found[0].split()) == len(LAWS) + 1
+
+
+def dispatched():
+    """Instructions that NumPy uses here beyond those that it was built for."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    return [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+
+
+def test_logarithmic_levels_are_by_the_same_factor_and_end_where_they_should():
+    for low, high, count in ((1e-3, 10.0, 5), (10.0, 0.1, 9), (2.0, 3.0, 2), (5.0, 6.0, 1)):
+        levels = Variable(logarithmic=(low, high, count)).levels
+        np.testing.assert_allclose(levels, np.geomspace(low, high, count), rtol=1e-15)
+        assert levels[0] == low
+        assert count == 1 or levels[-1] == high
+    assert Variable(logarithmic=(1e-3, 10.0, 5)).levels == (0.001, 0.01, 0.1, 1.0, 10.0)
 
 
 def test_correlated_variables_go_together_and_keep_their_distributions():

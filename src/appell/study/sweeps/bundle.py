@@ -97,14 +97,12 @@ def _workers_folder() -> str | None:
 
 def versions() -> dict[str, str]:
     """What computes points here: other versions may give other bits."""
-    import numpy
-    import scipy
+    from importlib.metadata import version
 
     return {
         "appell": f"{__version__} ({source_identity()[:12]})",
         "python": ".".join(map(str, sys.version_info[:3])),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
+        **{name: version(name) for name in ("numpy", "scipy", "casadi", "llvmlite")},
     }
 
 

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any
 
+from appell.compile.native import processor
 from appell.errors import AppellError, shorten
 from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, differing
@@ -48,6 +49,7 @@ class DaskEngine:
         self.scheduler, self.security, self.patience = scheduler, security, patience
         self.workers = workers
         self._cluster: Any = None
+        self._processors = {processor()}
 
     # The cluster
 
@@ -87,9 +89,9 @@ class DaskEngine:
             else:
                 return client
 
-    def _check_versions(self, client: Any, workers: list[str]) -> None:
-        """Refuse workers that compute with something else. One that is lost at this moment is
-        left to the tasks, which compare by themselves."""
+    def _check_workers(self, client: Any, workers: list[str]) -> None:
+        """Refuse workers that compute with other versions, and report processors of several kinds.
+        A worker that is lost at this moment is left to the tasks, which compare by themselves."""
         try:
             told = client.run(environment, workers=workers, on_error="return")
         except (OSError, TimeoutError):
@@ -102,12 +104,24 @@ class DaskEngine:
                 )
             if isinstance(theirs, BaseException):
                 continue
-            other = differing(self.bundle.versions, theirs)
+            their_versions, their_processor = theirs
+            other = differing(self.bundle.versions, their_versions)
             if other:
                 raise VersionError(
                     f"the worker at {address} has {other}. Results would differ: install the same "
                     "versions there."
                 )
+            self._note_processor(their_processor)
+
+    def _note_processor(self, kind: str) -> None:
+        """Report a worker whose processor is of another kind than this one and those so far."""
+        if kind not in self._processors:
+            known = ", ".join(sorted(self._processors))
+            self.note(
+                f"a worker has a processor of another kind ({kind}; so far: {known}): the last "
+                "digits of a point depend on which of them computes it"
+            )
+        self._processors.add(kind)
 
     # The work
 
@@ -207,7 +221,7 @@ class _Session:
             raise _Lost from None
         newcomers = [address for address in workers if address not in self.compared]
         if newcomers:  # before they are given work
-            self.engine._check_versions(self.client, newcomers)
+            self.engine._check_workers(self.client, newcomers)
             self.compared.update(newcomers)
         threads = sum(workers.values())
         self.looked = monotonic()

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.compile.native import processor
 from appell.errors import AppellError, InputError
 from appell.study.scenario import Source
 from appell.study.sweeps.block_files import format_of, part_files
@@ -39,6 +40,7 @@ class Dataset:
     def __init__(self, folder: Path, bundle: Bundle, block: int) -> None:
         self.folder, self.bundle = folder, bundle
         self.hash = bundle.hash
+        self.processor = processor()  # that of the client which began the sweep
         self._make()
         self._lock = locked(folder)
         try:
@@ -81,6 +83,7 @@ class Dataset:
                     "of both might differ: go on with those versions, or choose another folder."
                 )
             block = int(head["block"])
+            self.processor = str(head.get("processor", self.processor))
         self._write_head(block)
         return block
 
@@ -104,6 +107,7 @@ class Dataset:
             "hash": self.hash,
             "files": sorted(self.bundle.files),
             "versions": dict(self.bundle.versions),
+            "processor": self.processor,
             "block": block,
         }
         text = json.dumps(head, indent=2) + "\n"

@@ -15,6 +15,7 @@ import numpy as np
 
 from appell.charts.chart import Chart
 from appell.compile.gpu.driver import driver
+from appell.compile.native import processor
 from appell.errors import InputError
 from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
@@ -291,6 +292,11 @@ def _in_folder(
         failed = data.failed(missing)
         if left:
             _announce(points, engine, progress)
+            if data.processor != processor():
+                progress.note(
+                    f"begun on a processor of another kind ({data.processor}; here: {processor()}):"
+                    " the last digits of points may differ from those computed there"
+                )
         with progress.running(count, left, failed) as seen:
             computed: dict[int, Columns] = {}
             for x, columns in _computed(points, engine, missing, seen):

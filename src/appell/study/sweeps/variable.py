@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from pydantic import Field, model_validator
 
 from appell.robots.dynamics import Array
 from appell.study.section import Many, Number, Positive, Section
+from appell.study.sweeps.quantiles import QUANTILES, logarithmic
 
 Whole = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]  # as a float has them
 Value = bool | Whole | Number | str | tuple[Number, ...]
@@ -100,7 +100,7 @@ class Variable(Section):
         if self.linear is not None:
             return tuple(np.linspace(*self.linear).tolist())
         if self.logarithmic is not None:
-            return tuple(np.geomspace(*self.logarithmic).tolist())
+            return logarithmic(*self.logarithmic)
         return None
 
     def quantile(self, u: Array) -> Any:
@@ -113,32 +113,7 @@ class Variable(Section):
         if self.whole is not None:
             low, high = self.whole
             return low + np.minimum((u * (high - low + 1)).astype(np.int64), high - low)
-        return self._law.ppf(u)
-
-    @cached_property
-    def _law(self) -> Any:
-        """The distribution, by SciPy."""
-        from scipy import stats
-
-        given = getattr(self, self.kind)
-        if self.kind == "uniform":
-            return stats.uniform(given[0], given[1] - given[0])
-        if self.kind == "log_uniform":
-            return stats.loguniform(*given)
-        if self.kind == "normal":
-            return stats.norm(*given)
-        if self.kind == "log_normal":
-            return stats.lognorm(given[1], scale=given[0])
-        if self.kind == "truncated_normal":
-            mean, deviation, low, high = given
-            return stats.truncnorm(
-                (low - mean) / deviation, (high - mean) / deviation, mean, deviation
-            )
-        if self.kind == "triangular":
-            low, mode, high = given
-            return stats.triang((mode - low) / (high - low), low, high - low)
-        a, b, low, high = given
-        return stats.beta(a, b, low, high - low)
+        return QUANTILES[self.kind](u, *getattr(self, self.kind))
 
 
 _MOST_LEVELS = 1000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
+from appell.compile.native import processor
 from appell.errors import AppellError
 from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, differing, opened, versions
@@ -46,6 +46,6 @@ def share_cores() -> None:
     set_threads(1)
 
 
-def environment(_: Any = None) -> dict[str, str]:
-    """The versions here, for a client that asks."""
-    return versions()
+def environment() -> tuple[dict[str, str], str]:
+    """The versions and the processor here, for a client that asks."""
+    return versions(), processor()
