@@ -18,7 +18,7 @@ import numpy as np
 
 import appell
 from appell.identify.data.filters import settling
-from appell.study import Study
+from appell.study import Study, sweep
 from appell.study.sweeps.sensitivity import sobol_indices
 from tests.docs.blocks import FENCE, ROOT, blocks
 
@@ -292,6 +292,10 @@ CLAIMS: dict[str, dict[str, Check]] = {
             "study.sweeps.comparison:DOUBTFUL", 0.02
         ),
         "of a 95 % confidence interval": default(sobol_indices, "confidence", 0.95),
+        "(`--patience`, 300 s)": default(sweep, "patience", 300.0),
+        "a sweep of 20,000 points on a scheduler": words(
+            "benchmarks/unkind.py", '"--points", type=int, default=20_000'
+        ),
     },
     "docs/tune.md": {
         "by more than 1 % of the bound": constant("study.tuning.tuned:INEXACT", 0.01),
