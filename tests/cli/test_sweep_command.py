@@ -275,7 +275,7 @@ def test_points_that_failed_are_named_and_nothing_but_failures_is_a_failure(comm
         assert command("none.toml", *options).exit_code == 1
 
 
-def test_sobol_indices_and_a_sweep_that_is_not_whole_are_told(command, tmp_path):
+def test_sobol_indices_and_a_sweep_that_is_not_complete_are_told(command, tmp_path):
     (tmp_path / "some.py").write_text("def f(x, y):\n    return 3 * x + y\n")
     (tmp_path / "some.toml").write_text(
         'function = "some:f"\nsampling = "saltelli"\npoints = 64\nblock = 64\n[vary]\n'
@@ -288,7 +288,7 @@ def test_sobol_indices_and_a_sweep_that_is_not_whole_are_told(command, tmp_path)
     parts(tmp_path / "some-sweep")[3].unlink()
     told = command("show", "some-sweep").output
     assert "192 of 256 points, 0 failed" in told
-    assert "warning: The sweep is not whole" in told
+    assert "warning: The sweep is not complete" in told
 
 
 def test_a_load_that_the_law_knows_is_told(command, tmp_path):

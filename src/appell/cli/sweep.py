@@ -127,15 +127,15 @@ def run_sweep(
     from appell.study.sweeps.study_file import with_points
 
     within = study.is_dir()
-    asked = study_in(study) if within else studies.read_study(study)
+    chosen = study_in(study) if within else studies.read_study(study)
     if points is not None:
-        asked = with_points(asked, points)
+        chosen = with_points(chosen, points)
     if point is not None:
-        _one_point(asked, study, point, output, quiet, as_json)
+        _one_point(chosen, study, point, output, quiet, as_json)
         return
     folder = output or (study if within else Path(f"{study.stem}-sweep"))
-    told = not quiet and not as_json
-    progress = _progress(told)
+    shown = not quiet and not as_json
+    progress = _progress(shown)
     if not has_parquet():
         note(
             "without pyarrow, results are .npz files of NumPy; pip install 'appell[cluster]' "
@@ -143,8 +143,8 @@ def run_sweep(
         )
     try:
         with own_output(as_json or quiet):
-            found = studies.sweep(
-                asked, folder, workers=workers, scheduler=scheduler, target=target,
+            results = studies.sweep(
+                chosen, folder, workers=workers, scheduler=scheduler, target=target,
                 patience=patience, security=_security(tls_ca, tls_cert, tls_key),
                 progress=progress,
             )  # fmt: skip
@@ -154,17 +154,17 @@ def run_sweep(
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
-    report = write_sweep(found, folder, progress.rate)
+    report = write_sweep(results, folder, progress.rate)
     if as_json:
-        print_json(summary(found) | {"folder": str(folder), "report": str(report)})
-        _refuse_failed(found)
+        print_json(summary(results) | {"folder": str(folder), "report": str(report)})
+        _refuse_failed(results)
         return
-    if told:
-        _print_sweep(found, verbose)
+    if shown:
+        _print_sweep(results, verbose)
         if verbose:
             print_written(folder)
     typer.echo(report if quiet else f"Report: {report}")
-    _refuse_failed(found)
+    _refuse_failed(results)
 
 
 @sweep.command("show", epilog=example("appell sweep show study-sweep"))
@@ -178,13 +178,13 @@ def show_sweep(
     from appell.show.sweep_report import summary, write_sweep
     from appell.study import open_sweep
 
-    found = open_sweep(folder)
-    report = write_sweep(found, folder)
+    results = open_sweep(folder)
+    report = write_sweep(results, folder)
     if as_json:
-        print_json(summary(found) | {"folder": str(folder), "report": str(report)})
+        print_json(summary(results) | {"folder": str(folder), "report": str(report)})
         return
     if not quiet:
-        _print_sweep(found, verbose)
+        _print_sweep(results, verbose)
         if verbose:
             print_written(folder)
     typer.echo(report if quiet else f"Report: {report}")
@@ -233,9 +233,9 @@ def new_sweep(
     typer.echo(f"{schema} lets editors complete it.")
 
 
-def _refuse_failed(found: Sweep) -> None:
+def _refuse_failed(results: Sweep) -> None:
     """Status 1 if no point has succeeded."""
-    if found.failed.all():
+    if results.failed.all():
         raise typer.Exit(1)
 
 
@@ -243,35 +243,37 @@ def _refuse_failed(found: Sweep) -> None:
 
 
 def _one_point(
-    asked: Any, file: Path, point: int, output: Path | None, quiet: bool, as_json: bool
+    study: Any, file: Path, point: int, output: Path | None, quiet: bool, as_json: bool
 ) -> None:
     """Print what a point is and gives, and leave the report of its run."""
     from appell.study.sweeps.fields import plain
     from appell.study.sweeps.points import Points
 
-    points = Points(asked)
+    points = Points(study)
     values = points.values_at(point)
     with own_output(as_json or quiet):
         columns = points.compute(point, point + 1)
-    told = {name: plain(x) for name, x in values.items()}
+    variables = {name: plain(x) for name, x in values.items()}
     lost = columns["reason"][0]
     names = list(columns)
     swept = {name: float(columns[name][0]) for name in names[names.index("reason") + 1 :]}
-    found: dict[str, Any] = {"point": point, "variables": told, "failed": lost, "measures": swept}
+    summary: dict[str, Any] = {
+        "point": point, "variables": variables, "failed": lost, "measures": swept,
+    }  # fmt: skip
     report = None
-    if asked.function is None:
-        found["exact"], report = _exact(
+    if study.function is None:
+        summary["exact"], report = _exact(
             points, values, output or Path(f"{file.resolve().stem}-point-{point}")
         )
     if as_json:
-        print_json(found | {"report": None if report is None else str(report)})
+        print_json(summary | {"report": None if report is None else str(report)})
     else:
         if not quiet:
-            _print_point(found)
+            _print_point(summary)
         if report is not None:
             typer.echo(report if quiet else f"Report: {report}")
     if lost:
-        if asked.function is not None and not as_json:
+        if study.function is not None and not as_json:
             typer.echo(_where(points, values), err=True, nl=False)
         raise typer.Exit(1)
 
@@ -287,11 +289,11 @@ def _where(points: Points, values: Mapping[str, Any]) -> str:
         with own_output(True):
             points.measured(values)
     except (Exception, SystemExit) as problem:
-        told = traceback.TracebackException.from_exception(problem)
-        told.stack = traceback.StackSummary.from_list(
-            [x for x in told.stack if not x.filename.startswith(own)]
+        trace = traceback.TracebackException.from_exception(problem)
+        trace.stack = traceback.StackSummary.from_list(
+            [x for x in trace.stack if not x.filename.startswith(own)]
         )
-        return "".join(told.format()) if told.stack else ""
+        return "".join(trace.format()) if trace.stack else ""
     return ""
 
 
@@ -310,22 +312,22 @@ def _exact(points: Points, values: Mapping[str, Any], folder: Path) -> tuple[Any
     return points.measures_of(result), report
 
 
-def _print_point(found: Mapping[str, Any]) -> None:
-    rows = [[name, _shown(x)] for name, x in found["variables"].items()]
-    print_table([f"point {found['point']}", ""], rows)
-    if found["failed"]:
+def _print_point(summary: Mapping[str, Any]) -> None:
+    rows = [[name, _shown(x)] for name, x in summary["variables"].items()]
+    print_table([f"point {summary['point']}", ""], rows)
+    if summary["failed"]:
         typer.secho("failed: ", fg="red", bold=True, nl=False)
-        typer.echo(found["failed"])
-    exact = found.get("exact")
-    if isinstance(exact, str) and exact != found["failed"]:
+        typer.echo(summary["failed"])
+    exact = summary.get("exact")
+    if isinstance(exact, str) and exact != summary["failed"]:
         typer.echo(f"run by itself: {exact}")
-    measures = found["measures"] if exact is None or isinstance(exact, str) else exact
-    beside = isinstance(exact, dict) and exact != found["measures"]
+    measures = summary["measures"] if exact is None or isinstance(exact, str) else exact
+    beside = isinstance(exact, dict) and exact != summary["measures"]
     rows = [
-        [name, _shown(found["measures"].get(name)), *([_shown(x)] if beside else [])]
+        [name, _shown(summary["measures"].get(name)), *([_shown(x)] if beside else [])]
         for name, x in measures.items()
     ]
-    if not found["failed"]:
+    if not summary["failed"]:
         head = ["in the sweep", "run by itself"] if beside else ["value"]
         print_table(["measure", *head], rows)
 
@@ -333,48 +335,48 @@ def _print_point(found: Mapping[str, Any]) -> None:
 # Tables
 
 
-def _print_sweep(found: Sweep, verbose: bool) -> None:
+def _print_sweep(results: Sweep, verbose: bool) -> None:
     import numpy as np
 
-    failed = int(found.failed.sum())
-    asked = found.statistics.asked
-    of = f" of {asked:,}" if len(found) < asked else ""
+    failed = int(results.failed.sum())
+    planned = results.statistics.planned
+    of = f" of {planned:,}" if len(results) < planned else ""
     typer.echo(
-        f"{found.study.title or 'Sweep'}: {len(found):,}{of} points, {failed:,} failed"
-        + (f", in {found.folder}" if found.folder else "")
+        f"{results.study.title or 'Sweep'}: {len(results):,}{of} points, {failed:,} failed"
+        + (f", in {results.folder}" if results.folder else "")
     )
     rows = []
-    for name in found.measures:
-        x, worst = found.statistics.numbers(name).spread, found.statistics.worst(name)
+    for name in results.measures:
+        x, worst = results.statistics.numbers(name).spread, results.statistics.worst(name)
         numbers = ["–"] * 5
         if x.finite or x.infinite:
             numbers = [_shown(y) for y in (x.low, x.q05, x.median, x.q95, x.high)]
         rows.append([
-            name, found.statistics.unit(name), *numbers, str(worst[0]) if len(worst) else "–",
+            name, results.statistics.unit(name), *numbers, str(worst[0]) if len(worst) else "–",
         ])  # fmt: skip
     heads = ["measure", "unit", "least", "5 %", "median", "95 %", "largest", "worst point"]
     if rows:
         print_table(heads, rows)
-    for name in found.measures:
-        if np.isinf(found[name]).any():
-            typer.echo(f"{name}: {found.statistics.never(name)}")
-        missing = int(np.isnan(found[name]).sum() - found.failed.sum())
+    for name in results.measures:
+        if np.isinf(results[name]).any():
+            typer.echo(f"{name}: {results.statistics.never(name)}")
+        missing = int(np.isnan(results[name]).sum() - results.failed.sum())
         if missing:
-            there = len(found) - failed
-            typer.echo(f"{name}: {missing:,} of the {there:,} that did not fail have no number")
-    for why in found.statistics.failures[: None if verbose else 5]:
+            succeeded = len(results) - failed
+            typer.echo(f"{name}: {missing:,} of the {succeeded:,} that did not fail have no number")
+    for why in results.statistics.failures[: None if verbose else 5]:
         some = why.points if verbose else why.points[:_SOME]
         listed = ", ".join(map(str, some)) + ", ..." * (len(some) < len(why.points))
         where = f"point{'s' * (why.total > 1)} {listed}"
         alike = " (numbers differ)" if why.texts > 1 else ""
         typer.echo(f"{why.total:,} failed ({where}): {why.reason}{alike}")
-    _print_indices(found)
-    _print_compared(found)
+    _print_indices(results)
+    _print_compared(results)
 
 
-def _print_indices(found: Sweep) -> None:
+def _print_indices(results: Sweep) -> None:
     """Sobol indices with the bounds of their confidence intervals, a table for each measure."""
-    for measure, x in found.statistics.sobol.items():
+    for measure, x in results.statistics.sobol.items():
         first, total = (
             [f"{share:.2f} ({low:.2f} to {high:.2f})" for share, (low, high) in pairs]
             for pairs in (
@@ -384,22 +386,22 @@ def _print_indices(found: Sweep) -> None:
         )
         rows = [list(row) for row in zip(x.variables, first, total, strict=True)]
         print_table([f"share of {measure}", "by itself", "with all others"], rows)
-    for x in [*found.statistics.sobol.values()][:1]:
+    for x in [*results.statistics.sobol.values()][:1]:
         typer.echo(f"In parentheses: bounds at {100 * x.confidence:g} %, of {x.samples} samples.")
 
 
-def _print_compared(found: Sweep) -> None:
+def _print_compared(results: Sweep) -> None:
     """How far runs of rollouts and exact runs differ."""
-    for why in found.compared.get("refused", []):
+    for why in results.compared.get("refused", []):
         typer.echo(f"Not compared with an exact run: {why}")
     parts = [
         f"{name} by {_brief(x.largest)} (of {_brief(x.size)})"
-        for name, x in found.statistics.differences.items()
+        for name, x in results.statistics.differences.items()
     ]
     if parts:
-        count = len(found.compared["point"])
+        count = len(results.compared["point"])
         typer.echo(f"Rollouts and exact runs of {count} points differ at most: {', '.join(parts)}.")
-    for text in found.statistics.warnings:
+    for text in results.statistics.warnings:
         typer.secho("warning: ", fg="yellow", bold=True, nl=False, err=True)
         typer.echo(text, err=True)
 
@@ -417,10 +419,10 @@ def _shown(x: Any) -> str:
 # Options
 
 
-def _progress(told: bool) -> Any:
+def _progress(shown: bool) -> Any:
     from appell.study.sweeps.sweep_progress import Bar, Lines, Progress
 
-    if not told:
+    if not shown:
         return Progress()
     return Bar() if sys.stderr.isatty() else Lines()
 

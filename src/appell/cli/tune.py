@@ -54,47 +54,47 @@ def tune(
     from appell.show.tuning_report import write_tuning
 
     folder = output or Path(f"{study.stem}-tune")
-    told = not quiet and not as_json
-    with own_output(not told):
-        found = studies.tune(
-            studies.read_study(study), folder, workers=workers, progress=_progress(told)
+    shown = not quiet and not as_json
+    with own_output(not shown):
+        tuned = studies.tune(
+            studies.read_study(study), folder, workers=workers, progress=_progress(shown)
         )
-    report = write_tuning(found, folder)
+    report = write_tuning(tuned, folder)
     if as_json:
-        print_json(found.summary() | {"folder": str(folder), "report": str(report)})
+        print_json(tuned.summary() | {"folder": str(folder), "report": str(report)})
     else:
-        if told:
-            _print_tuned(found, verbose)
+        if shown:
+            _print_tuned(tuned, verbose)
             if verbose:
                 print_written(folder)
         typer.echo(report if quiet else f"Report: {report}")
-    if found.interrupted:
+    if tuned.interrupted:
         typer.echo(
             "Interrupted: this is the best so far; the same command goes on from here.", err=True
         )
         raise typer.Exit(INTERRUPTED)
-    if not found.ok:
+    if not tuned.ok:
         raise typer.Exit(1)
 
 
-def _progress(told: bool) -> TuneProgress:
+def _progress(shown: bool) -> TuneProgress:
     from appell.study.tuning.tune_progress import TuneLines, TuneProgress, TuneStatus
 
-    if not told:
+    if not shown:
         return TuneProgress()
     return TuneStatus() if sys.stderr.isatty() else TuneLines()
 
 
-def _print_tuned(found: Tuned, verbose: bool) -> None:
-    typer.echo(found.study.title or "Tune")
-    known = any(found.units.values())
+def _print_tuned(tuned: Tuned, verbose: bool) -> None:
+    typer.echo(tuned.study.title or "Tune")
+    known = any(tuned.units.values())
     rows = []
-    for name, x in found.parameters.items():
-        own = found.own[name]
-        unit = [found.units[name]] * known
+    for name, x in tuned.parameters.items():
+        own = tuned.own[name]
+        unit = [tuned.units[name]] * known
         rows.append([name, "–" if own is None else f"{own:.5g}", f"{x:.5g}", *unit])
     print_table(["parameter", "before", "after", *["unit"] * known], rows)
-    if found.constraints:
+    if tuned.constraints:
         rows = [
             [
                 x.what,
@@ -104,12 +104,12 @@ def _print_tuned(found: Tuned, verbose: bool) -> None:
                 x.unit,
                 "yes" if x.kept else "no",
             ]
-            for x in found.constraints
+            for x in tuned.constraints
         ]
         print_table(["held", "bound", "before", "after", "unit", "kept"], rows)
-    for why, count in list(found.failures.items())[: None if verbose else 3]:
+    for why, count in list(tuned.failures.items())[: None if verbose else 3]:
         typer.echo(f"{count:,} evaluations had failed samples: {why}")
-    for warning in found.warnings:
+    for warning in tuned.warnings:
         note(f"{warning}.")
-    typer.secho("ok: " if found.ok else "not found: ", bold=True, nl=False)
-    typer.echo(f"{found.verdict}.")
+    typer.secho("ok: " if tuned.ok else "not found: ", bold=True, nl=False)
+    typer.echo(f"{tuned.verdict}.")

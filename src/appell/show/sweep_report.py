@@ -47,18 +47,18 @@ _SAMPLING = {
 }
 
 
-def html(found: Sweep, files: Iterable[str] = (), rate: float | None = None) -> str:
+def html(sweep: Sweep, files: Iterable[str] = (), rate: float | None = None) -> str:
     """The page of a sweep, verdict first.
 
     Args:
-        found: The sweep, whole or not.
+        sweep: The sweep, whole or not.
         files: The names of files beside the page that it is to link.
         rate: Points that were computed per second, if that is known.
 
     Returns:
         One HTML file that needs no other.
     """
-    of = found.statistics
+    of = sweep.statistics
     sections = [
         _MARK,
         _head(of, files, rate).html(),
@@ -70,19 +70,19 @@ def html(found: Sweep, files: Iterable[str] = (), rate: float | None = None) -> 
         _asked(of),
         tables.data_html(of),
         "<h2>The study</h2>\n<details><summary>As JSON</summary>"
-        f"<pre>{escape(found.study.text())}</pre></details>",
+        f"<pre>{escape(sweep.study.text())}</pre></details>",
     ]
-    return page(_title(found), filter(None, sections))
+    return page(_title(sweep), filter(None, sections))
 
 
-def write_sweep(found: Sweep, folder: Path | None = None, rate: float | None = None) -> Path:
+def write_sweep(sweep: Sweep, folder: Path | None = None, rate: float | None = None) -> Path:
     """Write report.html into a sweep's folder and give its path. A report of a sweep that is there
     is replaced; another file of this name is not."""
-    target = folder if folder is not None else found.folder
+    target = folder if folder is not None else sweep.folder
     if target is None:
         raise AppellError("this sweep has no folder; give one for its report.")
     path = target / "report.html"
-    text = html(found, [name for name in FILES if (target / name).exists()], rate)
+    text = html(sweep, [name for name in FILES if (target / name).exists()], rate)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.exists() and _MARK.encode() not in path.read_bytes():
@@ -103,19 +103,19 @@ def write_sweep(found: Sweep, folder: Path | None = None, rate: float | None = N
     return path
 
 
-def _title(found: Sweep) -> str:
-    study = found.study
+def _title(sweep: Sweep) -> str:
+    study = sweep.study
     if study.title:
         return study.title
     file = study.source.file
-    inner = file is None or (found.folder is not None and file.is_relative_to(found.folder))
-    named = found.folder.resolve().name if inner and found.folder is not None else ""
+    inner = file is None or (sweep.folder is not None and file.is_relative_to(sweep.folder))
+    named = sweep.folder.resolve().name if inner and sweep.folder is not None else ""
     name = file.stem if file is not None and not inner else named
     return f"Sweep: {name}" if name else "Sweep"
 
 
 def _head(of: Statistics, files: Iterable[str], rate: float | None) -> Head:
-    study = of.found.study
+    study = of.sweep.study
     what = "A scenario" if study.function is None else f"The function {study.function}"
     if of.robot is not None:
         what = f"{of.robot.name}, task {of.task}"
@@ -128,7 +128,7 @@ def _head(of: Statistics, files: Iterable[str], rate: float | None) -> Head:
         f"{rate:.2g} points/s" if rate is not None else "",
     ]  # fmt: skip
     return Head(
-        _title(of.found),
+        _title(of.sweep),
         f"{'; '.join(filter(None, asked))}.",
         f"{of.verdict}.",
         of.good,
@@ -175,7 +175,7 @@ def _worst(of: Statistics) -> str:
         title = escape(tables.worst_title(of, name))
         parts.append(_folded(title, tables.worst_table(of, name), k < _OPEN))
     first = int(of.worst(some[0])[0])
-    about = f"At most {WORST} points of each measure. {tables.replay_note(of.found, first)}"
+    about = f"At most {WORST} points of each measure. {tables.replay_note(of.sweep, first)}"
     return joined(["<h2>Worst cases</h2>", note(about), *parts])
 
 
@@ -193,7 +193,7 @@ def _folded(title: str, content: str, is_open: bool) -> str:
 
 def _matters(of: Statistics) -> str:
     """Sobol indices, or rank correlations."""
-    if of.found.study.sampling == "saltelli":
+    if of.sweep.study.sampling == "saltelli":
         return _sobol(of)
     known = [
         name
@@ -244,7 +244,7 @@ def _responses(of: Statistics) -> str:
     measures = [x for x in of.measures if of.varies(x) and of.numbers(x).spread.finite > 2]
     variables = [x for x in of.variables if of.varies(x)]
     each = min(len(variables), max(2, _PANELS // max(1, len(measures))))
-    if not variables or len(of.found) < 3:
+    if not variables or len(of.sweep) < 3:
         return ""
     drawn = measures[: max(1, _PANELS // each)]
     dots = min(1200, _DOTS // max(1, each * len(drawn)))
@@ -254,10 +254,10 @@ def _responses(of: Statistics) -> str:
         chosen = sorted(variables, key=lambda x: -strength[x])[:each]
         chart = responses(of, name, [x for x in variables if x in chosen], dots)
         parts.append(f"<h3>{escape(name)}</h3>\n{_figure(chart, name, '')}")
-    where = {f"{x} is infinite": np.isinf(of.found[x]) for x in of.measures
+    where = {f"{x} is infinite": np.isinf(of.sweep[x]) for x in of.measures
              if of.numbers(x).infinite}  # fmt: skip
-    if 0 < of.failed < len(of.found):
-        where = {"a point failed": of.found.failed} | where
+    if 0 < of.failed < len(of.sweep):
+        where = {"a point failed": of.sweep.failed} | where
     for what, truth in [*where.items()][: max(1, _PANELS // each)]:
         if not np.all(truth):
             strong = {x: between(of.groups(x), truth) for x in variables}
@@ -279,17 +279,17 @@ def _failures(of: Statistics) -> str:
     if not of.failed:
         return ""
     first = of.failures[0].points[0]
-    about = f"{of.failed:,} of {len(of.found):,} points. {tables.replay_note(of.found, first)}"
+    about = f"{of.failed:,} of {len(of.sweep):,} points. {tables.replay_note(of.sweep, first)}"
     return joined(["<h2>Failures</h2>", note(about), tables.failures_table(of)])
 
 
 def _asked(of: Statistics) -> str:
-    study = of.found.study
-    varied = [x for x in of.variables if len(of.found) and of.varies(x)]
+    study = of.sweep.study
+    varied = [x for x in of.variables if len(of.sweep) and of.varies(x)]
     how = f"{of.how[:1].upper()}{of.how[1:]}." if of.how else ""
     about = (
         f"{_SAMPLING[study.sampling][:1].upper()}{_SAMPLING[study.sampling][1:]}, seed "
-        f"{study.seed}: {of.asked:,} points. {how} success and settling_time are to within "
+        f"{study.seed}: {of.planned:,} points. {how} success and settling_time are to within "
         f"{_tolerance(study.tolerance)}."
     )
     chart = distributions(of, varied[:_HISTOGRAMS])

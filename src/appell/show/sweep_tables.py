@@ -60,26 +60,26 @@ def heading(name: str) -> str:
 # Commands
 
 
-def study_of(found: Sweep) -> str:
+def study_of(sweep: Sweep) -> str:
     """The study as commands name it: the sweep's folder, which has all that it needs."""
-    folder = found.folder
+    folder = sweep.folder
     if folder is None:
         return "STUDY"
     return folder.name if folder.is_absolute() else str(folder)
 
 
-def replay(found: Sweep, point: int) -> str:
+def replay(sweep: Sweep, point: int) -> str:
     """The command that runs a point by itself."""
-    return f"appell sweep {shlex.quote(study_of(found))} --point {point}"
+    return f"appell sweep {shlex.quote(study_of(sweep))} --point {point}"
 
 
-def replay_note(found: Sweep, point: int) -> str:
+def replay_note(sweep: Sweep, point: int) -> str:
     """How a point is run by itself, and played."""
-    if found.study.function is not None:
-        return f"{code(replay(found, point))} computes a point by itself."
-    there = f"{Path(study_of(found)).resolve().stem}-point-{point}"
+    if sweep.study.function is not None:
+        return f"{code(replay(sweep, point))} computes a point by itself."
+    there = f"{Path(study_of(sweep)).resolve().stem}-point-{point}"
     return (
-        f"{code(replay(found, point))} runs a point by itself, with events found exactly, and "
+        f"{code(replay(sweep, point))} runs a point by itself, with events found exactly, and "
         f"{code(f'appell view {shlex.quote(there)}')} plays it."
     )
 
@@ -101,15 +101,15 @@ def distribution(variable: Variable) -> str:
 def variables_table(of: Statistics) -> str:
     """What varies: where it goes, its distribution, and its values at the points."""
     rows = []
-    for name, variable in of.found.study.vary.items():
+    for name, variable in of.sweep.study.vary.items():
         fields = [*variable.sets, *(f"{x} (as a factor)" for x in variable.scales)] or [name]
         seen = ["–"] * 3
-        if of.is_number(name) and len(of.found):
+        if of.is_number(name) and len(of.sweep):
             spread = of.numbers(name).spread
             seen = [shown(x) for x in (spread.low, spread.median, spread.high)]
-        told = escape(", ".join(fields)) if fields != [name] else "the field of this name"
-        rows.append([escape(name), told, escape(distribution(variable)), *seen])
-    if of.found.study.function is not None:
+        place = escape(", ".join(fields)) if fields != [name] else "the field of this name"
+        rows.append([escape(name), place, escape(distribution(variable)), *seen])
+    if of.sweep.study.function is not None:
         rows = [[name, *rest] for name, _, *rest in rows]
         return table(["variable", "distribution", "least", "median", "largest"], rows)
     return table(["variable", "goes to", "distribution", "least", "median", "largest"], rows)
@@ -117,21 +117,21 @@ def variables_table(of: Statistics) -> str:
 
 def correlated(of: Statistics) -> str:
     """Variables that go together, in words."""
-    pairs = [f"{' and '.join(x.between)}: {x.coefficient:g}" for x in of.found.study.correlated]
+    pairs = [f"{' and '.join(x.between)}: {x.coefficient:g}" for x in of.sweep.study.correlated]
     return note(f"Correlated: {escape('; '.join(pairs))}.") if pairs else ""
 
 
 def compared_table(of: Statistics) -> str:
     """How far rollouts are from exact runs."""
-    found, compared = of.differences, of.found.compared
+    differences, compared = of.differences, of.sweep.compared
     refused = [escape(str(x)) for x in compared.get("refused", [])]
     parts = []
-    if found:
+    if differences:
         points = compared["point"]
         rows = [
             [escape(name), f"{shown(x.largest)} {escape(of.unit(name))}".strip(), f"{x.point:,}",
              shown(x.size), shown(x.largest / x.size) if 0 < x.size < np.inf else "–"]
-            for name, x in found.items()
+            for name, x in differences.items()
         ]  # fmt: skip
         head = ["measure", "largest difference", "at point", "largest value", "relative"]
         parts = [
@@ -172,21 +172,21 @@ def measures_table(of: Statistics) -> str:
 def worst_table(of: Statistics, measure: str) -> str:
     """The worst points of a measure, each with its variables and the command that replays it; a
     column for each point where there are many variables."""
-    found, points = of.found, [int(x) for x in of.worst(measure)]
+    sweep, points = of.sweep, [int(x) for x in of.worst(measure)]
     rows = of.rows(points)
     unit = of.unit(measure)
     value = f"{measure}, {unit}" if unit else measure
-    columns = {value: [shown(float(x)) for x in found[measure][rows]]}
+    columns = {value: [shown(float(x)) for x in sweep[measure][rows]]}
     for name in of.variables:
-        columns[name] = [escape(value_text(x)) for x in found[name][rows]]
+        columns[name] = [escape(value_text(x)) for x in sweep[name][rows]]
     if len(of.variables) > _ACROSS:
-        commands = "\n".join(replay(found, point) for point in points)
+        commands = "\n".join(replay(sweep, point) for point in points)
         turned = [[escape(name), *cells] for name, cells in columns.items()]
         return (
             table(["point", *(f"{x:,}" for x in points)], turned) + f"<pre>{escape(commands)}</pre>"
         )
     lines = [
-        [f"point {point:,}", *cells, code(replay(found, point))]
+        [f"point {point:,}", *cells, code(replay(sweep, point))]
         for point, *cells in zip(points, *columns.values(), strict=True)
     ]
     return table(["", *map(heading, columns), "replayed by"], lines)
@@ -209,7 +209,7 @@ def failures_table(of: Statistics) -> str:
         rows.append([
             f"{escape(x.reason)}{differing}", f"{x.total:,}",
             ", ".join(f"{k:,}" for k in x.points[:_SOME]) + ", ..." * (x.total > _SOME),
-            code(replay(of.found, x.points[0])),
+            code(replay(of.sweep, x.points[0])),
         ])  # fmt: skip
     head = ["reason", "points", "which", "replayed by"]
     more = of.failures[_KINDS:]
@@ -258,10 +258,10 @@ def _bounded(x: float, bounds: Any) -> str:
 
 def data_html(of: Statistics) -> str:
     """How the points are opened in pandas, Polars and DuckDB."""
-    found = of.found
+    sweep = of.sweep
     first = next(iter([x for x in of.measures if of.varies(x)] or of.measures or ["point"]))
     columns = ["point", *of.variables[:2], first]
-    told = json.dumps(first, ensure_ascii=False)
+    key = json.dumps(first, ensure_ascii=False)
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys(columns))
     quoted = '"' + first.replace('"', '""') + '"'
     query = f"SELECT {names} FROM 'points/*.parquet' WHERE NOT failed ORDER BY {quoted} DESC"
@@ -269,12 +269,12 @@ def data_html(of: Statistics) -> str:
         "pandas": [
             "import pandas",
             'points = pandas.read_parquet("points")',
-            f'points[~points["failed"]].nlargest(10, {told})',
+            f'points[~points["failed"]].nlargest(10, {key})',
         ],
         "Polars": [
             "import polars",
             'points = polars.read_parquet("points/*.parquet")',
-            f'points.filter(~polars.col("failed")).top_k(10, by={told})',
+            f'points.filter(~polars.col("failed")).top_k(10, by={key})',
         ],
         "DuckDB": ["import duckdb", f"query = {_literal(query)}", "duckdb.sql(query).limit(10)"],
     }
@@ -282,7 +282,7 @@ def data_html(of: Statistics) -> str:
         f"<p>{name}:</p>\n<pre>{escape(chr(10).join(lines))}</pre>"
         for name, lines in snippets.items()
     ]
-    folder = found.folder.name if found.folder is not None else ""
+    folder = sweep.folder.name if sweep.folder is not None else ""
     where = (
         f"In the folder {code(folder)}, <code>points</code>" if folder else "<code>points</code>"
     )

@@ -112,35 +112,35 @@ def _samples(tuned: Tuned) -> str:
     chart = over_samples(tuned)
     if chart is None:
         return ""
-    told = "Every sample by itself, sorted, and over what varies. Dotted: bounds."
-    return f"<h2>The samples</h2>\n{figure_html(chart, 'Samples', told)}"
+    caption = "Every sample by itself, sorted, and over what varies. Dotted: bounds."
+    return f"<h2>The samples</h2>\n{figure_html(chart, 'Samples', caption)}"
 
 
 def _compared(tuned: Tuned) -> str:
-    found = tuned.compared
+    compared = tuned.compared
     rows = []
-    for name, pairs in found.items():
+    for name, pairs in compared.items():
         if name in ("point", "refused"):
             continue
-        for k, (fast, exact) in zip(found["point"], pairs, strict=True):
+        for k, (fast, exact) in zip(compared["point"], pairs, strict=True):
             rows.append([f"sample {k}", escape(name), _number(fast), _number(exact)])
     if not rows:
         return ""
-    told = (
+    about = (
         '<p class="note">Samples are runs of rollouts, with steps of fixed length; these were also '
         "run exactly, with the tuned parameters. Friction that sticks, and steps that are long, "
         "make both differ.</p>"
     )
     head = ["", "measure", "as a rollout", "exactly"]
-    return f"<h2>Beside exact runs</h2>\n{told}\n" + table(head, rows)
+    return f"<h2>Beside exact runs</h2>\n{about}\n" + table(head, rows)
 
 
 def _failures(tuned: Tuned) -> str:
     rows = [[str(count), escape(why)] for why, count in list(tuned.failures.items())[:20]]
     if not rows:
         return ""
-    told = '<p class="note">Of each evaluation with failed samples, the first reason.</p>'
-    return f"<h2>Failures</h2>\n{told}\n" + table(["evaluations", "reason"], rows)
+    about = '<p class="note">Of each evaluation with failed samples, the first reason.</p>'
+    return f"<h2>Failures</h2>\n{about}\n" + table(["evaluations", "reason"], rows)
 
 
 def _scenario(tuned: Tuned) -> str:

@@ -304,13 +304,13 @@ def _named(robot: Any) -> Any:
 
 
 class Source:
-    """Where a scenario was written: a file, or the table of a file at ``inside``; ``told``: whether
-    messages name them. It is no part of what the scenario says: all are equal."""
+    """Where a scenario was written: a file, or the table of a file at ``inside``; ``named``:
+    whether messages name them. It is no part of what the scenario says: all are equal."""
 
     def __init__(
-        self, file: Path | None = None, text: str = "", inside: Where = (), told: bool = True
+        self, file: Path | None = None, text: str = "", inside: Where = (), named: bool = True
     ) -> None:
-        self.file, self.text, self.inside, self.told = file, text, inside, told
+        self.file, self.text, self.inside, self.named = file, text, inside, named
 
     @cached_property
     def lines(self) -> dict[Where, int]:
@@ -329,9 +329,9 @@ class Source:
 
     def place(self, path: Where) -> str:
         """``file:line: law.kp``, of an entry or of the nearest table around it that is there."""
-        path = (*(self.inside if self.told else ()), *path)
+        path = (*(self.inside if self.named else ()), *path)
         name = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in path)[1:]
-        if not self.told:
+        if not self.named:
             return name
         around = (path[:n] for n in range(len(path), 0, -1))
         line = next((self.lines[x] for x in around if x in self.lines), None)

@@ -84,9 +84,9 @@ class Parquet:
     _KEY = b"appell.study"
 
     def head(self, file: Path) -> tuple[int, str]:
-        found = parquet().read_metadata(file)
-        study = (found.metadata or {}).get(self._KEY, b"")
-        return int(found.num_rows), study.decode(errors="replace")
+        metadata = parquet().read_metadata(file)
+        study = (metadata.metadata or {}).get(self._KEY, b"")
+        return int(metadata.num_rows), study.decode(errors="replace")
 
     def names(self, file: Path) -> list[str]:
         return list(parquet().read_schema(file).names)
@@ -106,9 +106,9 @@ class Parquet:
         arrays = {}
         for name, x in columns.items():
             if name == "reason":
-                told = any(y is not None for y in x)
+                has_reasons = any(y is not None for y in x)
                 arrays[name] = (
-                    pa.array(list(x), pa.string()) if told else pa.nulls(len(x), pa.string())
+                    pa.array(list(x), pa.string()) if has_reasons else pa.nulls(len(x), pa.string())
                 )
             elif name in measures:
                 arrays[name] = self._column(x.astype(float), ~(failed | np.isnan(x)))
@@ -159,8 +159,8 @@ class Npz:
 
     def head(self, file: Path) -> tuple[int, str]:
         with _opened(file) as archive:
-            told = json.loads(archive.comment)
-            return int(told["points"]), str(told["study"])
+            comment = json.loads(archive.comment)
+            return int(comment["points"]), str(comment["study"])
 
     def names(self, file: Path) -> list[str]:
         with _opened(file) as archive:

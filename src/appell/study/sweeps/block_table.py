@@ -57,13 +57,13 @@ class Table:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = measure()
+                measures = measure()
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # whatever a user's function raises, also SystemExit
-            self.fail(k, told(problem))
+            self.fail(k, reason_of(problem))
         else:
-            self.put([k], {name: np.array([x]) for name, x in found.items()})
+            self.put([k], {name: np.array([x]) for name, x in measures.items()})
 
     def columns(self, names: Sequence[str]) -> Columns:
         """Failed or not, why, and the measures, those of these names first."""
@@ -79,7 +79,7 @@ class Table:
         }
 
 
-def told(problem: BaseException) -> str:
+def reason_of(problem: BaseException) -> str:
     """What went wrong, as the reason of a failed point."""
     kind = (
         "" if isinstance(problem, AppellError | NoRolloutError) else f"{type(problem).__name__}: "

@@ -37,11 +37,11 @@ class Bundle(NamedTuple):
     def hash(self) -> str:
         """What the points depend on; also the order of variables, to which columns of the design
         belong."""
-        told = json.loads(self.text)
-        kept = {key: x for key, x in told.items() if key not in _PLAIN}
-        if told.get("sampling") in ("latin_hypercube", "saltelli"):
-            kept["points"] = told.get("points")
-        kept["order"] = list(told.get("vary") or ())  # points depend on the order of variables
+        study = json.loads(self.text)
+        kept = {key: x for key, x in study.items() if key not in _PLAIN}
+        if study.get("sampling") in ("latin_hypercube", "saltelli"):
+            kept["points"] = study.get("points")
+        kept["order"] = list(study.get("vary") or ())  # points depend on the order of variables
         digest = sha256(json.dumps(kept, sort_keys=True).encode())
         for name, content in sorted(self.files.items()):
             digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
@@ -83,7 +83,7 @@ def _opened(text: str, files: tuple[tuple[str, bytes], ...]) -> Study:
             )
     importlib.invalidate_caches()
     # Reasons of failed points must not depend on where the files lie.
-    return checked_study(json.loads(text), Source(folder / "study.json", told=False))
+    return checked_study(json.loads(text), Source(folder / "study.json", named=False))
 
 
 def _workers_folder() -> str | None:

@@ -23,24 +23,24 @@ def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[s
         return {}
     count = points.design.count
     chosen = np.unique(np.linspace(0, count - 1, min(wanted, count)).astype(int)).tolist()
-    found: dict[str, Any] = {"point": []}
+    pairs: dict[str, Any] = {"point": []}
     note(
         f"{len(chosen)} of the points are first run exactly, beside the rollout ([rollout] compare)"
     )
     for k in chosen:
         columns = points.compute(k, k + 1)
         if columns["failed"][0]:
-            found.setdefault("refused", []).append(f"point {k} failed")
+            pairs.setdefault("refused", []).append(f"point {k} failed")
             continue
         try:
             exact = points.measured(points.values_at(k))
         except Exception as problem:
-            found.setdefault("refused", []).append(f"point {k}: {problem}")
+            pairs.setdefault("refused", []).append(f"point {k}: {problem}")
             continue
-        found["point"].append(k)
+        pairs["point"].append(k)
         for name, x in exact.items():
-            found.setdefault(name, []).append([float(columns[name][0]), x])
-    return found
+            pairs.setdefault(name, []).append([float(columns[name][0]), x])
+    return pairs
 
 
 class Difference(NamedTuple):
@@ -56,9 +56,9 @@ class Difference(NamedTuple):
 
 
 def differences(compared: Mapping[str, Any], measures: Iterable[str]) -> dict[str, Difference]:
-    """How far both are from each other, by measure, of what `compare` has found."""
+    """How far both are from each other, by measure, of what `compare` returned."""
     points = compared.get("point", [])
-    found = {}
+    by_measure = {}
     for name in measures:
         pairs = np.array(compared.get(name, []), dtype=float).reshape(-1, 2)
         if len(pairs) and len(pairs) == len(points):
@@ -70,8 +70,8 @@ def differences(compared: Mapping[str, Any], measures: Iterable[str]) -> dict[st
             finite = np.abs(exact[np.isfinite(exact)])
             size = float(finite.max()) if len(finite) else np.inf
             both = float(rolled[k]), float(exact[k])
-            found[name] = Difference(float(away[k]), int(points[k]), *both, size)
-    return found
+            by_measure[name] = Difference(float(away[k]), int(points[k]), *both, size)
+    return by_measure
 
 
 def allowed(study: Study, name: str, x: Difference, finite: Array) -> float:
@@ -101,10 +101,10 @@ def in_words(name: str, x: Difference, unit: str, study: Study) -> str:
 def cure(study: Study) -> str:
     """What brings rollouts and exact runs together."""
     how = study.rollout
-    told = f"Take shorter steps ([rollout] step, {how.step:g} s now)"
+    text = f"Take shorter steps ([rollout] step, {how.step:g} s now)"
     if study.scenario is not None and study.base.robot.friction:
-        told = (
+        text = (
             f"Take a smaller [rollout] slip ({how.slip:g} rad/s or m/s now: dry friction fades "
             f"below it) and shorter steps (step, {how.step:g} s now)"
         )
-    return f"{told}, or method = 'runs', which takes longer"
+    return f"{text}, or method = 'runs', which takes longer"

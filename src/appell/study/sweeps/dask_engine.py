@@ -7,7 +7,6 @@ again anywhere: a worker may die, and so may the scheduler.
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
@@ -18,7 +17,7 @@ from appell.compile.native import processor
 from appell.errors import AppellError, shorten
 from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, differing
-from appell.study.sweeps.local_cluster import local_cluster
+from appell.study.sweeps.local_cluster import local_cluster, silent_dask
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.require import distributed
 from appell.study.sweeps.work import VersionError, compute_block, environment
@@ -68,7 +67,7 @@ class DaskEngine:
         package = distributed()
         where = self._cluster if self.scheduler is None else self.scheduler
         given_up = monotonic() + self.patience
-        told = False
+        reported = False
         while True:
             try:
                 client = package.Client(
@@ -80,9 +79,9 @@ class DaskEngine:
                         f"no scheduler of Dask answers at {self.scheduler}: {problem}. What was "
                         "done is kept: start it, and run the same command again to go on."
                     ) from None
-                if not told:
+                if not reported:
                     self.note(f"the scheduler at {self.scheduler} does not answer; waiting")
-                told = True
+                reported = True
                 sleep(min(1.0, self.patience / 10))
             except (ValueError, TypeError, RuntimeError) as problem:
                 raise AppellError(f"--scheduler {self.scheduler}: {problem}") from None
@@ -93,10 +92,10 @@ class DaskEngine:
         """Refuse workers that compute with other versions, and report processors of several kinds.
         A worker that is lost at this moment is left to the tasks, which compare by themselves."""
         try:
-            told = client.run(environment, workers=workers, on_error="return")
+            answers = client.run(environment, workers=workers, on_error="return")
         except (OSError, TimeoutError):
             raise _Lost from None
-        for address, theirs in told.items():
+        for address, theirs in answers.items():
             if isinstance(theirs, ImportError | AttributeError):
                 raise AppellError(
                     f"the worker at {address} cannot run Appell: {shorten(str(theirs))}. Install "
@@ -129,7 +128,7 @@ class DaskEngine:
         """The columns of stretches, as they come."""
         waiting = deque(stretches)
         while waiting:
-            with _hushed(), self._running():
+            with silent_dask(), self._running():
                 client = self._connected()
                 try:
                     yield from _Session(self, client).run(waiting)
@@ -138,18 +137,6 @@ class DaskEngine:
                         client.close(timeout=2)
                 if waiting:
                     self.note("the cluster is lost: blocks under way start again")
-
-
-@contextlib.contextmanager
-def _hushed() -> Iterator[None]:
-    """What goes wrong is told by us: Dask's own log lines are of no help to a user."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 class _Lost(Exception):

@@ -119,7 +119,7 @@ class Dataset:
         """What is not there of ``count`` points: whole blocks, or the end of one that was the last
         when there were fewer points."""
         files = self.parts()
-        found = []
+        stretches = []
         beyond = max(files, default=-1) * self.block >= count
         for k in range(-(-count // self.block)):
             first, last = k * self.block, min(count, (k + 1) * self.block)
@@ -130,8 +130,8 @@ class Dataset:
                     "another folder with --output."
                 )
             if first + there < last:
-                found.append(Stretch(k, first + there, last))
-        return found
+                stretches.append(Stretch(k, first + there, last))
+        return stretches
 
     def parts(self) -> dict[int, Path]:
         """The files that are there, by the numbers of their blocks."""
@@ -210,8 +210,8 @@ def read_head(folder: Path) -> dict[str, Any]:
 
 def study_in(folder: Path) -> Study:
     """The study of a sweep's folder; files that it names are those kept there."""
-    told = read_head(folder)["study"]
-    return checked_study(told, Source(folder / _INPUTS / _STUDY, told=False))
+    source = Source(folder / _INPUTS / _STUDY, named=False)
+    return checked_study(read_head(folder)["study"], source)
 
 
 def parts(folder: Path) -> dict[int, Path]:
@@ -237,9 +237,9 @@ def read_columns(folder: Path, known: Mapping[int, Columns] = NOTHING) -> Column
                 raise ValueError(f"point {points[0]} stands twice, or not in order")
         except (OSError, ValueError, KeyError) as problem:
             why = str(problem).rstrip(".")
-            told = why if file.name in why else f"{file.name}: {why}"
+            text = why if file.name in why else f"{file.name}: {why}"
             raise InputError(
-                f"'{folder}' has a damaged file: {told}. Run the sweep again, which computes it "
+                f"'{folder}' has a damaged file: {text}. Run the sweep again, which computes it "
                 "anew."
             ) from None
         end = points[-1] if len(points) else end

@@ -16,13 +16,14 @@ def numbers_of(study: Study, values: dict[str, Any]) -> dict[str, float]:
     assert study.function is not None
     function = imported(study.function, study.source.folder)
     keywords = {keyword_of(name): x for name, x in values.items()}
-    found = function(**keywords)
-    given = found if isinstance(found, Mapping) else {study.function.rpartition(":")[2]: found}
+    returned = function(**keywords)
+    name = study.function.rpartition(":")[2]
+    numbers = returned if isinstance(returned, Mapping) else {name: returned}
     try:
-        return {str(name): float(x) for name, x in given.items()}
+        return {str(key): float(x) for key, x in numbers.items()}
     except (TypeError, ValueError):
         raise InputError(
-            f"{study.function} gave {shorten(repr(found))}; expected a number, or a dict of "
+            f"{study.function} gave {shorten(repr(returned))}; expected a number, or a dict of "
             "numbers by their names."
         ) from None
 

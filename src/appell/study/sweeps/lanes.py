@@ -80,24 +80,24 @@ class Prepared:
     def doubtful(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
         """Which points may have values that their fields do not take, (runs,)."""
         runs = len(next(iter(values.values())))
-        found = np.zeros(runs, dtype=bool)
+        doubtful = np.zeros(runs, dtype=bool)
         for c in changes:
-            found |= ~(values[c.name] > self.lanes[c.path].least)
+            doubtful |= ~(values[c.name] > self.lanes[c.path].least)
         law = self.built.law
         if law is not None and len(law.damps) > 2:
-            found |= any(f"{_GAINS}{x}" in self.base for x in law.damps)
-        return found
+            doubtful |= any(f"{_GAINS}{x}" in self.base for x in law.damps)
+        return doubtful
 
     def behind(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
         """Which points start beyond a limit at which their joints stop, (runs,)."""
-        found = np.zeros(len(next(iter(values.values()))), dtype=bool)
+        behind = np.zeros(len(next(iter(values.values()))), dtype=bool)
         if not self.arguments.get("stops") or "q0" not in self.base:
-            return found
+            return behind
         model, q0 = self.built.robot.model, self.of(changes, values)["q0"]
         for body in model.bodies:
             position = body.ratio * q0[:, model.place(body.coordinate)] + body.zero
-            found |= (position < body.joint.lower) | (position > body.joint.upper)
-        return found
+            behind |= (position < body.joint.lower) | (position > body.joint.upper)
+        return behind
 
 
 def lane_of(path: str, built: Built) -> Lane | None:
@@ -192,7 +192,7 @@ def numbers_of(scenario: Scenario, built: Built) -> dict[str, Array]:
     """The numbers of all arguments that may differ from run to run."""
     robot, law, options = built.robot, built.law, built.options
     load = scenario.robot.payload or PayloadSection(mass=0.0)
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "q0": _start(built, "q0"),
         "v0": _start(built, "v0"),
         "payload": [load.mass, *load.com],
@@ -200,14 +200,14 @@ def numbers_of(scenario: Scenario, built: Built) -> dict[str, Array]:
     }
     with suppress(NoRolloutError):
         levels = _rubbing(built, options.get("friction", False))
-        found |= {name: levels[name] for name in ("viscous", "coulomb") if name in levels}
+        numbers |= {name: levels[name] for name in ("viscous", "coulomb") if name in levels}
     if law is not None:
-        found |= {f"{_GAINS}{name}": np.ravel(x) for name, x in law._values.items()}
-        found["delay"] = [options["delay"]]
+        numbers |= {f"{_GAINS}{name}": np.ravel(x) for name, x in law._values.items()}
+        numbers["delay"] = [options["delay"]]
         for name, size in (("torque_limit", robot.system.size("d")), ("encoder", robot.nv)):
             own = options[name]
-            found[name] = np.full(size, np.nan if own is None or own is True else own)
-    return {name: np.asarray(x, dtype=float).ravel() for name, x in found.items()}
+            numbers[name] = np.full(size, np.nan if own is None or own is True else own)
+    return {name: np.asarray(x, dtype=float).ravel() for name, x in numbers.items()}
 
 
 def _start(built: Built, name: str) -> Any:
@@ -230,7 +230,7 @@ def changed_besides(
     for name in dict.fromkeys([*x, *y]):
         wanted, there = x.get(name), y.get(name)
         if wanted is None or there is None or wanted.shape != there.shape:
-            return f"changes {_told(name)}, too"
+            return f"changes {_in_words(name)}, too"
         if name == lane.argument:
             if scales and not values[0]:
                 continue
@@ -240,7 +240,7 @@ def changed_besides(
             )
         if not np.allclose(wanted, there, rtol=_SAME, atol=0.0, equal_nan=True):
             own = name == lane.argument
-            return f"is not all of {_told(name)}" if own else f"changes {_told(name)}, too"
+            return f"is not all of {_in_words(name)}" if own else f"changes {_in_words(name)}, too"
     return None
 
 
@@ -249,7 +249,7 @@ _INSTANTS = 33  # at which motions are compared
 _WORDS = {"q0": "where the run starts", "v0": "the speeds at the start"}
 
 
-def _told(name: str) -> str:
+def _in_words(name: str) -> str:
     """A number of a scenario, in words."""
     return _WORDS.get(name, name.replace(_GAINS, "law."))
 
@@ -258,42 +258,42 @@ def _common(built: Built) -> dict[str, Array]:
     """Numbers that all runs of a rollout have in common."""
     options, motion = built.options, built.trajectory
     until = options.get("until")
-    found: dict[str, Any] = {"the end": [np.nan if until is None else until]}
+    numbers: dict[str, Any] = {"the end": [np.nan if until is None else until]}
     if "period" in options:
-        found["the law's period"] = [options["period"]]
+        numbers["the law's period"] = [options["period"]]
     if not callable(options.get("torque")) and options.get("torque") is not None:
-        found["the torques"] = options["torque"]
+        numbers["the torques"] = options["torque"]
     if callable(motion):
         end = motion.duration if until is None else until
-        found["the motion that is followed"] = motion(np.linspace(0.0, end, _INSTANTS))[:2]
+        numbers["the motion that is followed"] = motion(np.linspace(0.0, end, _INSTANTS))[:2]
     elif motion is not None:
-        found["the motion that is followed"] = motion
+        numbers["the motion that is followed"] = motion
     if built.law is not None and is_tree(built.law.robot):
         believed = built.law.robot
-        found["the robot that the law believes in"] = believed.parameters
-        found["the gravity that the law believes in"] = believed.system.values("gravity")
-    return {name: np.asarray(x, dtype=float).ravel() for name, x in found.items()}
+        numbers["the robot that the law believes in"] = believed.parameters
+        numbers["the gravity that the law believes in"] = believed.system.values("gravity")
+    return {name: np.asarray(x, dtype=float).ravel() for name, x in numbers.items()}
 
 
 def _as_given(rows: dict[str, Array], built: Built) -> dict[str, Any]:
     """Rows by the arguments of `appell.rollout` that they are part of."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     gains: dict[str, Any] = {}
     for name, x in rows.items():
         if name == "payload":
             load = built.scenario.robot.payload
             link = load.link if load is not None else None
             inertia = load.inertia if load is not None else (0.0, 0.0, 0.0)
-            found["payload"] = Payload(x[:, 0], x[:, 1:], link, inertia)
+            arguments["payload"] = Payload(x[:, 0], x[:, 1:], link, inertia)
         elif name == "gravity":
-            found["parameters"] = {"gravity": x}
+            arguments["parameters"] = {"gravity": x}
         elif name == "delay":
-            found["delay"] = np.rint(x[:, 0]).astype(int)
+            arguments["delay"] = np.rint(x[:, 0]).astype(int)
         elif name.startswith(_GAINS):
             gains[name.removeprefix(_GAINS)] = x
         else:
-            found[name] = x
-    return found | ({"gains": gains} if gains else {})
+            arguments[name] = x
+    return arguments | ({"gains": gains} if gains else {})
 
 
 def _bare(scenario: Scenario, paths: Sequence[str]) -> Scenario:
@@ -356,8 +356,8 @@ def _alone(built: Built, how: RolloutSection, options: dict[str, Any]) -> dict[s
     if options["method"] != "DOP853":
         raise NoRolloutError(f"integrator.method = {options['method']!r} is asked for")
     steps = max(1, int(np.ceil(until / how.step - 1e-9)))
-    found = {"dt": until / steps, "steps": steps, "tau": torque}
-    return found | _rubbing(built, options["friction"])
+    arguments = {"dt": until / steps, "steps": steps, "tau": torque}
+    return arguments | _rubbing(built, options["friction"])
 
 
 def _rubbing(built: Built, friction: Friction | bool) -> dict[str, Any]:

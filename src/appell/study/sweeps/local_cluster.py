@@ -20,6 +20,18 @@ _SETTINGS = {
 
 
 @contextmanager
+def silent_dask() -> Iterator[None]:
+    """No log lines of Dask: the sweep itself reports what goes wrong, in words of its own."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
 def local_cluster(workers: int) -> Iterator[Any]:
     """A cluster of so many processes with a thread each. They listen on the loopback address alone,
     where other users of this machine may knock: who has no certificate of this cluster, made for

@@ -120,18 +120,18 @@ ALWAYS = ("first_violation", "q", "v", "cost")  # of a rollout, whatever it is a
 
 def unit_for(robot: Any, unit: str, part: str = "") -> str:
     """The unit of a measure, such as "rad or m", for a robot: one of both if all its joints, or
-    the one that is asked for, have it."""
+    the one of the name ``part``, have it."""
     joints = list(robot.joint_names)
     units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
     kinds = {units[part]} if part in units else set(units.values())
     if len(kinds) != 1:
         return "N² m² s and N² s" if unit == _EFFORT else unit
     own = kinds.pop()
-    told = {
+    own_units = {
         "rad or m": own.position, "rad/s or m/s": own.speed, "N m or N": own.force,
         _EFFORT: _EFFORT if own.force == "N m" else "N² s",
     }  # fmt: skip
-    return told.get(unit, unit)
+    return own_units.get(unit, unit)
 
 
 class Chosen(NamedTuple):
@@ -153,11 +153,11 @@ def chosen(names: Sequence[str], scenario: Scenario) -> tuple[Chosen, ...]:
     usual = ("worst_error", "final_error", "peak_torque", "settling_time") if follows else (
         ("impacts", "first_impact") if scenario.walls else ("peak_speed", "energy_end")
     )  # fmt: skip
-    found = []
+    kept = []
     for name in names or usual:
         what, _, part = name.partition(".")
         if ":" in name:
-            found.append(Chosen(name, None))
+            kept.append(Chosen(name, None))
             continue
         if what not in MEASURES:
             near = nearest(what, MEASURES)
@@ -170,8 +170,8 @@ def chosen(names: Sequence[str], scenario: Scenario) -> tuple[Chosen, ...]:
             raise InputError(f"measures: '{name}': {what} is of the robot, not of joints.")
         if not part and what in ("q", "v"):
             raise InputError(f"measures: '{name}': name a joint, such as {what}.joint1.")
-        found.append(Chosen(name, measure, part))
-    return tuple(found)
+        kept.append(Chosen(name, measure, part))
+    return tuple(kept)
 
 
 def reductions(measures: Sequence[Chosen]) -> tuple[str, ...]:
@@ -186,28 +186,28 @@ def reductions(measures: Sequence[Chosen]) -> tuple[str, ...]:
 
 def of_rollout(measures: Sequence[Chosen], runs: Rollout, robot: Dynamics) -> dict[str, Array]:
     """Measures of all runs, (runs,) each."""
-    found = {}
+    columns = {}
     for x in measures:
         assert x.measure is not None
         assert x.measure.reduction is not None
         of = x.measure.of_rollout
         values = getattr(runs, x.measure.reduction) if of is None else of(runs)
-        found[x.name] = _part(x, values, robot)
-    return found
+        columns[x.name] = _part(x, values, robot)
+    return columns
 
 
 def of_result(measures: Sequence[Chosen], result: Result, tolerance: Any) -> dict[str, float]:
     """Measures of one run."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for x in measures:
         if x.measure is None:
-            found |= _of_function(x.name, result)
+            numbers |= _of_function(x.name, result)
         elif x.name == "expected":
-            found[x.name] = float(result.verdict.ok)
+            numbers[x.name] = float(result.verdict.ok)
         else:
             values = np.asarray(x.measure.of_run(result.run, tolerance), dtype=float)
-            found[x.name] = float(_part(x, values, result.robot))
-    return found
+            numbers[x.name] = float(_part(x, values, result.robot))
+    return numbers
 
 
 def cost_of(run: Run, cost: Callable[..., Any]) -> float:

@@ -20,7 +20,7 @@ from appell.study.run_scenario import Result, run
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build, robot_of
 from appell.study.scenario_tasks import FollowedTask
-from appell.study.sweeps.block_table import Columns, Table, told
+from appell.study.sweeps.block_table import Columns, Table, reason_of
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
 from appell.study.sweeps.function import check_cost, check_function, numbers_of
@@ -89,10 +89,10 @@ class Points:
             return None
         if self.study.cost is None:
             raise InputError("measures: 'cost' is of a function; give it as cost = 'module:name'.")
-        found: Callable[..., Any] = imported(self.study.cost, self.scenario.source.folder)
+        function: Callable[..., Any] = imported(self.study.cost, self.scenario.source.folder)
         place = self.study.source.place(("cost",))
-        check_cost(place, found, isinstance(self.scenario.task, FollowedTask))
-        return found
+        check_cost(place, function, isinstance(self.scenario.task, FollowedTask))
+        return function
 
     @cached_property
     def alone(self) -> str | None:
@@ -110,10 +110,10 @@ class Points:
         """How points run, and what would be faster."""
         if self.alone is None:
             return "as rollouts"
-        told, cores = f"one by one ({self.alone})", threads()
+        words, cores = f"one by one ({self.alone})", threads()
         if not in_this_process or cores < 2:
-            return told
-        return f"{told}, on one of {cores} cores; --workers {cores} uses all of them"
+            return words
+        return f"{words}, on one of {cores} cores; --workers {cores} uses all of them"
 
     def _why_alone(self) -> str | None:
         try:
@@ -241,11 +241,11 @@ class Points:
         """The columns of points first to last - 1: their numbers, variables, whether they
         failed and why, and measures. ``tick`` is told how many points are done, as they are."""
         values = self.design.values(first, last)
-        found = self.compute_at(values, last - first, tick)
-        for name in found:
+        columns = self.compute_at(values, last - first, tick)
+        for name in columns:
             if name in values:
                 raise InputError(f"'{name}' is a variable and a measure; rename one of them.")
-        return {"point": np.arange(first, last), **values, **found}
+        return {"point": np.arange(first, last), **values, **columns}
 
     def compute_at(
         self, values: Columns, count: int, tick: Callable[[int], None] | None = None
@@ -318,8 +318,8 @@ class Points:
 
     def measures_of(self, result: Result) -> dict[str, float]:
         """The measures of a run by itself."""
-        found = of_result(self.measures, result, self.study.tolerance)
-        return found | ({"cost": cost_of(result.run, self.cost)} if self.cost else {})
+        numbers = of_result(self.measures, result, self.study.tolerance)
+        return numbers | ({"cost": cost_of(result.run, self.cost)} if self.cost else {})
 
     # Many at a time
 
@@ -340,7 +340,7 @@ class Points:
             prepared = self._rollout_of(fields)
         except AppellError as problem:
             for k in places:
-                table.fail(k, told(problem))
+                table.fail(k, reason_of(problem))
             return
         except NoRolloutError as problem:  # the usual point is one, and these are not
             for i, k in enumerate(places):
@@ -372,7 +372,7 @@ class Points:
                 warnings.simplefilter("ignore")
                 build(self.at(values))
         except AppellError as problem:
-            return told(problem)
+            return reason_of(problem)
         return None
 
     def _run(self, prepared: Prepared, places: Array, values: Columns, table: Table) -> None:
@@ -382,20 +382,20 @@ class Points:
             if len(places) == 1:
                 if isinstance(problem, GpuError):  # that of the machine, and none of the point
                     raise
-                table.fail(int(places[0]), told(problem))
+                table.fail(int(places[0]), reason_of(problem))
                 return
             half = len(places) // 2
             for part in (slice(half), slice(half, None)):
                 some = {n: x[part] for n, x in values.items()}
                 self._run(prepared, places[part], some, table)
             return
-        for found in runs:
-            lost = found.runs.failed
-            rows = of_rollout(self.measures, found.runs, prepared.built.robot)
-            at = places[found.places]
+        for piece in runs:
+            lost = piece.runs.failed
+            rows = of_rollout(self.measures, piece.runs, prepared.built.robot)
+            at = places[piece.places]
             table.put(at[~lost], {name: x[~lost] for name, x in rows.items()})
             for k in np.flatnonzero(lost):
-                table.fail(int(at[k]), _lost(found.runs, int(k)))
+                table.fail(int(at[k]), _lost(piece.runs, int(k)))
 
     def _rolled(self, prepared: Prepared, values: Columns) -> list[_Part]:
         """The runs; those that exceed a limit once more, with joints that stop at theirs."""

@@ -1,14 +1,15 @@
 """Sobol indices: how much of what a measure does is owed to each variable.
 
 Saltelli et al., "Variance based sensitivity analysis of model output", Computer Physics
-Communications 181 (2010) 259-270, by `scipy.stats.sobol_indices`. Their bounds are those of its
+Communications 181 (2010) 259-270. Indices are those of `scipy.stats.sobol_indices`, which takes
+powers of two of samples alone: here those with a failed point are left out. Bounds are those of its
 bootstrap (Efron, "Better Bootstrap Confidence Intervals", 1987), whose time here grows with the
 number of points, not with its square.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,54 +46,43 @@ class SobolIndices(NamedTuple):
 
 
 def sobol_indices(
-    found: Sweep, measure: str, *, confidence: float = 0.95, resamples: int = 999, seed: int = 0
+    sweep: Sweep, measure: str, *, confidence: float = 0.95, resamples: int = 999, seed: int = 0
 ) -> SobolIndices:
     """First- and total-order Sobol indices of a measure, from points by ``sampling = "saltelli"``.
 
-    A sample of which a point failed, or has an infinite measure, is left out; of the others the
-    first 2^k are taken.
+    A sample of which a point failed, or has an infinite measure, is left out.
 
     Args:
-        found: A sweep.
+        sweep: Its results.
         measure: Of which.
-        confidence: Of the bounds, found by the bootstrap.
+        confidence: Of the bounds, by the bootstrap.
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
 
     Returns:
         `SobolIndices`.
     """
-    from scipy import stats
-
-    study = found.study
+    study = sweep.study
     if study.sampling != "saltelli":
         raise InputError(
             f"Sobol indices need sampling = 'saltelli'; this study has {study.sampling!r}."
         )
     names, n = tuple(study.vary), study.points or 0
     d = len(names)
-    if len(found) != n * (d + 2):
-        raise InputError(f"the sweep is not whole: {len(found):,} of {n * (d + 2):,} points.")
-    f = found[measure].reshape(d + 2, n)
+    if len(sweep) != n * (d + 2):
+        raise InputError(f"the sweep is not complete: {len(sweep):,} of {n * (d + 2):,} points.")
+    f = sweep[measure].reshape(d + 2, n)
     f = f[:, np.isfinite(f).all(axis=0)]
-    f = f[:, : 2 ** int(np.log2(max(1, f.shape[1])))]  # as many as the balance of Sobol points asks
     if f.shape[1] < _LEAST:
         raise InputError(f"{measure}: {f.shape[1]} whole samples; expected {_LEAST} or more.")
     changes = bool(np.ptp(f) > 1e-12 * np.abs(f).max(initial=1e-300))
     if not changes or d == 1:  # nothing is owed to anything, or all to the only variable
         share, bounds = np.full(d, float(changes)), np.full((d, 2), float(changes))
         return SobolIndices(names, share, bounds, share, bounds, confidence, f.shape[1])
-    values: Any = {"f_A": f[0:1], "f_B": f[1:2], "f_AB": f[2:, None, :]}
-    indices = stats.sobol_indices(func=values, n=f.shape[1])
+    estimate = _indices(_terms(f).mean(axis=0))
     bounds = bootstrap_bounds(f, confidence, resamples, np.random.default_rng(seed))
     return SobolIndices(
-        names,
-        np.ravel(indices.first_order),
-        bounds[:d],
-        np.ravel(indices.total_order),
-        bounds[d:],
-        confidence,
-        f.shape[1],
+        names, estimate[:d], bounds[:d], estimate[d:], bounds[d:], confidence, f.shape[1]
     )
 
 
@@ -112,9 +102,7 @@ def bootstrap_bounds(
     """
     from scipy.special import ndtr, ndtri
 
-    n = f.shape[1]
-    A, B, mixed = (x - f[:2].mean() for x in (f[0], f[1], f[2:]))
-    terms = np.vstack([A + B, A**2 + B**2, B * (mixed - A), (mixed - A) ** 2]).T
+    terms, n = _terms(f), f.shape[1]
     estimate = _indices(terms.mean(axis=0))
     drawn = np.concatenate([
         _indices(_often(n, some, rng) @ terms / n) for some in _batches(resamples, n)
@@ -128,6 +116,13 @@ def bootstrap_bounds(
     tails = shift + ndtri(np.array([[(1 - confidence) / 2], [(1 + confidence) / 2]]))
     shares = ndtr(shift + tails / (1 - skewed * tails))
     return np.array([np.quantile(x, u) for x, u in zip(drawn.T, shares.T, strict=True)])
+
+
+def _terms(f: Array) -> Array:
+    """The numbers whose means give the indices, one row per sample. The mean of the measure is
+    subtracted first, so that no digits are lost."""
+    A, B, mixed = (x - f[:2].mean() for x in (f[0], f[1], f[2:]))
+    return np.vstack([A + B, A**2 + B**2, B * (mixed - A), (mixed - A) ** 2]).T
 
 
 def _indices(means: Array) -> Array:

@@ -254,13 +254,13 @@ def response(by: Groups, values: Any, order: Places | None = None) -> Response:
     some = count > 0
 
     def quantile(share: float) -> Array:
-        found = np.full(len(count), np.nan)
+        quantiles = np.full(len(count), np.nan)
         at = start[some] + share * (count[some] - 1)
         k = np.floor(at).astype(int)
         last = start[some] + count[some] - 1
         part = at - k
-        found[some] = y[k] * (1 - part) + y[np.minimum(k + 1, last)] * part
-        return found
+        quantiles[some] = y[k] * (1 - part) + y[np.minimum(k + 1, last)] * part
+        return quantiles
 
     return Response(quantile(0.05), quantile(0.5), quantile(0.95), means(by, x)[0], count)
 
@@ -311,7 +311,7 @@ def rank_correlations(measures: Sequence[Any], variables: Sequence[Any]) -> Arra
     """Spearman's rank correlation of each measure with each variable, (measures, variables): NaN
     where one of them is constant. Points whose measure is not a number are left out; infinite ones
     are the largest."""
-    found = np.full((len(measures), len(variables)), np.nan)
+    correlations = np.full((len(measures), len(variables)), np.nan)
     together: dict[bytes, list[tuple[int, Array]]] = {}  # by the points where they are known
     for i, values in enumerate(measures):
         y = np.asarray(values, dtype=float)
@@ -326,8 +326,8 @@ def rank_correlations(measures: Sequence[Any], variables: Sequence[Any]) -> Arra
             ranks = _standard(average_ranks(dense[known]))
             if ranks is not None:
                 for i, own in members:
-                    found[i, j] = np.clip(own @ ranks, -1.0, 1.0)
-    return found
+                    correlations[i, j] = np.clip(own @ ranks, -1.0, 1.0)
+    return correlations
 
 
 def _standard(ranks: Array) -> Array | None:

@@ -91,9 +91,9 @@ class Study(Section):
         pairs = [frozenset(pair.between) for pair in self.correlated]
         for pair, names in zip(self.correlated, pairs, strict=True):
             if len(names) == 1 or pairs.count(names) > 1:
-                told = "itself" if len(names) == 1 else "the same one, twice"
+                other = "itself" if len(names) == 1 else "the same one, twice"
                 raise ValueError(
-                    f"correlated: {pair.between[0]!r} goes with {told}; expected two variables, "
+                    f"correlated: {pair.between[0]!r} goes with {other}; expected two variables, "
                     "and each pair once"
                 )
             for name in pair.between:
@@ -153,7 +153,7 @@ class Study(Section):
         """The scenario whose fields vary."""
         if isinstance(self.scenario, dict):
             source = self.source
-            inside = Source(source.file, source.text, ("scenario",), source.told)
+            inside = Source(source.file, source.text, ("scenario",), source.named)
             return checked(self.scenario, inside)
         if self.scenario is None:
             raise InputError("this study is of a function, and has no scenario.")

@@ -236,8 +236,8 @@ def sweep(
         >>> scenario = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.2}}
         >>> vary = {"start.v.joint1": {"uniform": (0.0, 1.0)}}
         >>> study = appell.study.Study(scenario=scenario, vary=vary, points=64)
-        >>> found = appell.study.sweep(study)
-        >>> len(found), found.measures, found.failed.sum()
+        >>> results = appell.study.sweep(study)
+        >>> len(results), results.measures, results.failed.sum()
         (64, ('peak_speed', 'energy_end'), np.int64(0))
     """
     study = study if isinstance(study, Study) else read_study(study)

@@ -52,22 +52,22 @@ def histogram_panel(of: Statistics, name: str) -> Panel:
         texts = [value_text(float(x)) for x in levels]
         return _levels_panel(name, named(name, unit), texts, counts, colour, numbers.infinite)
     log = _log(of, name)
-    found = numbers.histogram(bool(log))
-    beyond = found.below + found.above
-    told = [
+    histogram = numbers.histogram(bool(log))
+    beyond = histogram.below + histogram.above
+    notes = [
         "points",
         f"{beyond:,} beyond the edges" if beyond else "",
         f"{numbers.infinite:,} infinite" if numbers.infinite else "",
     ]
-    y = np.append(found.counts, 0).astype(float)
+    y = np.append(histogram.counts, 0).astype(float)
     spread = numbers.spread
     return Panel(
         name,
-        ", ".join(filter(None, told)),
-        [Line("", found.edges, y, colour, opacity=0.8, drawn="steps")],
+        ", ".join(filter(None, notes)),
+        [Line("", histogram.edges, y, colour, opacity=0.8, drawn="steps")],
         x=named(name, unit),
         log="x" if log else "",
-        marks=[x for x in (spread.q05, spread.median, spread.q95) if _between(x, found.edges)],
+        marks=[x for x in (spread.q05, spread.median, spread.q95) if _between(x, histogram.edges)],
         y_range=(0.0, 1.06 * max(1.0, float(y.max()))),
     )
 
@@ -97,7 +97,7 @@ def _log(of: Statistics, name: str) -> Literal["", "x"]:
     """Whether an axis is logarithmic: as the variable's distribution is, or the measure's values
     ask for."""
     if name in of.variables:
-        kind = of.found.study.vary[name].kind
+        kind = of.sweep.study.vary[name].kind
         return "x" if kind in _LOGARITHMIC else ""
     return "x" if of.numbers(name).wide else ""
 
@@ -109,20 +109,20 @@ def sobol_chart(of: Statistics, measures: Sequence[str]) -> Chart:
     """First- and total-order Sobol indices of measures, with the bounds of their confidence."""
     panels = []
     for name in measures:
-        found = of.sobol[name]
-        k = np.arange(len(found.variables))
+        indices = of.sobol[name]
+        k = np.arange(len(indices.variables))
         lines = [
             Line(
                 text, k + side, values, colour, drawn="dots",
                 bars=np.stack([values - bounds[:, 0], bounds[:, 1] - values]).clip(0.0),
             )
             for text, side, values, bounds, colour in (
-                ("first order", -0.12, found.first, found.first_bounds, COLOURS[0]),
-                ("total order", 0.12, found.total, found.total_bounds, COLOURS[1]),
+                ("first order", -0.12, indices.first, indices.first_bounds, COLOURS[0]),
+                ("total order", 0.12, indices.total, indices.total_bounds, COLOURS[1]),
             )
         ]  # fmt: skip
-        what = f"share of the variance, {found.samples:,} samples"
-        panels.append(Panel(name, what, lines, "variable", ticks=list(found.variables)))
+        what = f"share of the variance, {indices.samples:,} samples"
+        panels.append(Panel(name, what, lines, "variable", ticks=list(indices.variables)))
     return Chart(panels, min(2, len(panels)))
 
 
@@ -133,29 +133,29 @@ def responses(of: Statistics, measure: str, variables: Sequence[str], dots: int 
     """A measure over variables: the median in groups of points, the band from 5 % to 95 %, some of
     the points, and the worst ones."""
     if of.numbers(measure).binary:
-        return shares(of, of.found[measure], measure, variables)
+        return shares(of, of.sweep[measure], measure, variables)
     panels = [response_panel(of, measure, x, dots) for x in variables]
     return Chart(panels, _columns(panels))
 
 
 def response_panel(of: Statistics, measure: str, variable: str, dots: int) -> Panel:
     """A measure over a variable."""
-    y, numbers = of.found[measure], of.numbers(measure)
+    y, numbers = of.sweep[measure], of.numbers(measure)
     log: Any = _log(of, variable) + ("y" if numbers.wide else "")
     shown = some_of(np.flatnonzero(np.isfinite(y)), dots)
-    by, found = of.groups(variable), of.response(measure, variable)
-    place = by.code + 0.0 if by.names else np.asarray(of.found[variable], dtype=float)
+    by, band = of.groups(variable), of.response(measure, variable)
+    place = by.code + 0.0 if by.names else np.asarray(of.sweep[variable], dtype=float)
     beside = 0.6 * (np.modf(np.arange(len(shown)) * _GOLDEN)[0] - 0.5) if by.names else 0.0
     lines = [_dots("points", place[shown] + beside, y[shown], COLOURS[5], 0.45)]
-    typical = np.median(found.counts)
+    typical = np.median(band.counts)
     if by.names:
-        bars = np.stack([found.median - found.q05, found.q95 - found.median])
-        lines.append(Line("median", by.centre, found.median, _MEDIAN, drawn="dots", bars=bars))
+        bars = np.stack([band.median - band.q05, band.q95 - band.median])
+        lines.append(Line("median", by.centre, band.median, _MEDIAN, drawn="dots", bars=bars))
     elif len(by.centre) > 3 and typical >= 2:
         if typical >= 5:
-            lines.append(Line("5 to 95 %", by.centre, found.q95, _MEDIAN, opacity=0.25,
-                              drawn="band", base=found.q05))  # fmt: skip
-        lines.append(Line("median", by.centre, found.median, _MEDIAN, width=2.0))
+            lines.append(Line("5 to 95 %", by.centre, band.q95, _MEDIAN, opacity=0.25,
+                              drawn="band", base=band.q05))  # fmt: skip
+        lines.append(Line("median", by.centre, band.median, _MEDIAN, width=2.0))
     if len(shown) < len(numbers.finite):
         worst = of.rows(of.worst(measure))
         worst = worst[np.isfinite(y[worst])]

@@ -44,14 +44,14 @@ class Seen:
         self.progress, self.count = progress, count
         self.done, self.failures = count - left, failed
         self.before, self.begun = self.done, monotonic()
-        self.told = self.begun
+        self.last_line = self.begun
 
     def advance(self, points: int) -> None:
         """So many more points are done."""
         self.done += points
         now = monotonic()
-        if now - self.told >= _EVERY:
-            self.told = now
+        if now - self.last_line >= _EVERY:
+            self.last_line = now
             self.progress.note(self.line())
         self.update()
 

@@ -61,10 +61,10 @@ class Failure(NamedTuple):
 
 
 class Statistics:
-    """What came of a sweep; each part is computed when it is asked for, once."""
+    """What came of a sweep; each part is computed when it is first used, once."""
 
-    def __init__(self, found: Sweep) -> None:
-        self.found = found
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep = sweep
         self._numbers: dict[str, Numbers] = {}
         self._groups: dict[str, Groups] = {}
         self._orders: dict[str, Array] = {}
@@ -73,24 +73,24 @@ class Statistics:
     # How many
 
     @cached_property
-    def asked(self) -> int:
+    def planned(self) -> int:
         """How many points the study has."""
-        return Design(self.found.study).count
+        return Design(self.sweep.study).count
 
     @cached_property
     def failed(self) -> int:
         """How many points failed."""
-        return int(np.count_nonzero(self.found.failed))
+        return int(np.count_nonzero(self.sweep.failed))
 
     @cached_property
     def failures(self) -> list[Failure]:
         """Why points failed, the most frequent reason first."""
-        where = np.flatnonzero(self.found.failed)
-        points = self.found["point"][where].tolist()
+        where = np.flatnonzero(self.sweep.failed)
+        points = self.sweep["point"][where].tolist()
         kinds: dict[str, str] = {}  # by text
         members: dict[str, list[int]] = {}
         first: dict[str, str] = {}
-        for point, reason in zip(points, self.found["reason"][where].tolist(), strict=True):
+        for point, reason in zip(points, self.sweep["reason"][where].tolist(), strict=True):
             text = str(reason)
             kind = kinds.get(text)
             if kind is None:
@@ -110,26 +110,26 @@ class Statistics:
 
     def is_number(self, name: str) -> bool:
         """Whether a column has numbers, and not names or tuples."""
-        return self.found[name].dtype != object
+        return self.sweep[name].dtype != object
 
     def numbers(self, name: str) -> Numbers:
         """The numbers of a column, sorted."""
         if name not in self._numbers:
-            self._numbers[name] = Numbers(self.found[name])
+            self._numbers[name] = Numbers(self.sweep[name])
         return self._numbers[name]
 
     def groups(self, variable: str) -> Groups:
         """The points in groups by a variable."""
         if variable not in self._groups:
-            order = self.found.study.vary[variable].levels or ()
-            self._groups[variable] = groups(self.found[variable], order)
+            order = self.sweep.study.vary[variable].levels or ()
+            self._groups[variable] = groups(self.sweep[variable], order)
         return self._groups[variable]
 
     def response(self, measure: str, variable: str) -> Response:
         """A measure over the groups of a variable."""
         if measure not in self._orders:
-            self._orders[measure] = order_of(self.found[measure])
-        return response(self.groups(variable), self.found[measure], self._orders[measure])
+            self._orders[measure] = order_of(self.sweep[measure])
+        return response(self.groups(variable), self.sweep[measure], self._orders[measure])
 
     def varies(self, name: str) -> bool:
         """Whether a column has different values."""
@@ -140,12 +140,12 @@ class Statistics:
     @cached_property
     def measures(self) -> tuple[str, ...]:
         """The names of measures."""
-        return self.found.measures
+        return self.sweep.measures
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """The names of variables."""
-        return self.found.variables
+        return self.sweep.variables
 
     def worst(self, measure: str) -> Array:
         """The numbers of the worst points: the largest values, the earliest times of violations
@@ -153,38 +153,38 @@ class Statistics:
         if measure not in self._worst:
             good = self.succeeds(measure)
             least = good or measure in EARLIEST
-            points = self.found.worst(measure, WORST, smallest=least)
-            values = self.found[measure][self.rows(points)]
+            points = self.sweep.worst(measure, WORST, smallest=least)
+            values = self.sweep[measure][self.rows(points)]
             kept = values == 0 if good else np.isfinite(values) if least else slice(None)
             self._worst[measure] = points[kept]
         return self._worst[measure]
 
     def rows(self, points: Any) -> Array:
         """Where points are in the columns, by their numbers."""
-        return np.searchsorted(self.found["point"], points)
+        return np.searchsorted(self.sweep["point"], points)
 
     # What matters
 
     @cached_property
     def correlations(self) -> Array:
         """Spearman's rank correlations, (measures, variables); NaN of what is no number."""
-        found = np.full((len(self.measures), len(self.variables)), np.nan)
+        correlations = np.full((len(self.measures), len(self.variables)), np.nan)
         places = [k for k, name in enumerate(self.variables) if self.is_number(name)]
-        found[:, places] = rank_correlations(
-            [self.found[x] for x in self.measures],
-            [self.found[self.variables[k]] for k in places],
+        correlations[:, places] = rank_correlations(
+            [self.sweep[x] for x in self.measures],
+            [self.sweep[self.variables[k]] for k in places],
         )
-        return found
+        return correlations
 
     @cached_property
     def _sobol(self) -> tuple[dict[str, SobolIndices], dict[str, str]]:
         indices: dict[str, SobolIndices] = {}
         refused: dict[str, str] = {}
-        if self.found.study.sampling == "saltelli":
-            resamples = int(np.clip(_DRAWN // (self.found.study.points or 1), 199, 999))
+        if self.sweep.study.sampling == "saltelli":
+            resamples = int(np.clip(_DRAWN // (self.sweep.study.points or 1), 199, 999))
             for name in self.measures:
                 try:
-                    indices[name] = self.found.indices(name, resamples=resamples)
+                    indices[name] = self.sweep.indices(name, resamples=resamples)
                 except InputError as problem:
                     refused[name] = str(problem)
         return indices, refused
@@ -208,7 +208,7 @@ class Statistics:
         rho = np.abs(self.correlations[self.measures.index(measure)])
         for k, name in enumerate(self.variables):
             if not self.is_number(name):
-                rho[k] = np.sqrt(between(self.groups(name), self.found[measure]))
+                rho[k] = np.sqrt(between(self.groups(name), self.sweep[measure]))
         return np.nan_to_num(rho)
 
     # How it was computed
@@ -217,14 +217,14 @@ class Statistics:
     def _points(self) -> Points | None:
         """The points, if they can still be computed: files of the study may be gone."""
         try:
-            return Points(self.found.study)
+            return Points(self.sweep.study)
         except Exception:  # whatever a user's module raises
             return None
 
     @cached_property
     def _usual(self) -> Any:
         """The robot and all of a point that can be built, or None."""
-        if self._points is None or self.found.study.function is not None:
+        if self._points is None or self.sweep.study.function is not None:
             return None
         return self._points.usual[1]
 
@@ -241,7 +241,7 @@ class Statistics:
     @cached_property
     def how(self) -> str:
         """How points were computed, in words; empty if that is not known."""
-        study = self.found.study
+        study = self.sweep.study
         try:
             alone = self._points.alone if self._points is not None else ""
         except Exception:  # whatever a user's module raises
@@ -256,7 +256,7 @@ class Statistics:
     def unit(self, measure: str) -> str:
         """The unit of a measure; empty if it has none or it is not known."""
         kind, _, part = measure.partition(".")
-        apart = self.found.study.function is not None  # which may use any name
+        apart = self.sweep.study.function is not None  # which may use any name
         if apart or kind not in MEASURES or kind in (*GOOD, "impacts"):
             return ""
         unit, robot = MEASURES[kind].unit, self.robot
@@ -267,35 +267,35 @@ class Statistics:
     @cached_property
     def differences(self) -> dict[str, Difference]:
         """How far rollouts are from exact runs, by measure."""
-        return differences(self.found.compared, self.measures)
+        return differences(self.sweep.compared, self.measures)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What one must know before the numbers are used, in words."""
-        told = []
-        if len(self.found) < self.asked:
-            told.append(
-                f"The sweep is not whole: {len(self.found):,} of {self.asked:,} points are there. "
-                "Run the same command again to go on."
+        warnings = []
+        if len(self.sweep) < self.planned:
+            warnings.append(
+                f"The sweep is not complete: {len(self.sweep):,} of {self.planned:,} points are "
+                "there. Run the same command again to go on."
             )
         for name, indices in self.sobol.items():
-            if not np.isfinite(self.found[name]).all():
-                told.append(
+            if not np.isfinite(self.sweep[name]).all():
+                warnings.append(
                     f"Sobol indices of {name} are of {indices.samples:,} of "
-                    f"{self.found.study.points:,} samples: those with a failed point or an "
+                    f"{self.sweep.study.points:,} samples: those with a failed point or an "
                     "infinite value are left out."
                 )
         for name, x in self.differences.items():
-            if not x.largest <= allowed(self.found.study, name, x, self.numbers(name).finite):
-                told.append(in_words(name, x, self.unit(name), self.found.study))
-        return tuple(told)
+            if not x.largest <= allowed(self.sweep.study, name, x, self.numbers(name).finite):
+                warnings.append(in_words(name, x, self.unit(name), self.sweep.study))
+        return tuple(warnings)
 
     # In words
 
     @cached_property
     def good(self) -> bool:
         """Whether all points are there, none failed, and all that are to succeed do."""
-        whole = not self.failed and len(self.found) >= self.asked
+        whole = not self.failed and len(self.sweep) >= self.planned
         return whole and all(
             self.numbers(x).spread.low == 1 for x in self.measures if self.succeeds(x)
         )
@@ -307,10 +307,10 @@ class Statistics:
     @cached_property
     def verdict(self) -> str:
         """What came of it, in a sentence."""
-        count = len(self.found)
+        count = len(self.sweep)
         done = f"{count:,} points" if count != 1 else "1 point"
-        if count < self.asked:
-            done = f"{count:,} of {self.asked:,} points so far"
+        if count < self.planned:
+            done = f"{count:,} of {self.planned:,} points so far"
         parts = [f"{done}, {f'{self.failed:,}' if self.failed else 'none'} failed"]
         for name in self.measures:
             if self.succeeds(name):
@@ -326,14 +326,14 @@ class Statistics:
     def _extreme(self, name: str) -> str:
         numbers, unit = self.numbers(name).spread, self.unit(name)
         least = name in EARLIEST
-        values = self.found[name].astype(float)
+        values = self.sweep[name].astype(float)
         k = int(np.nanargmin(values) if least else np.nanargmax(values))
         value = numbers.low if least else numbers.high
         if np.isinf(value):
-            return f"{name}: {self.never(name)} (point {int(self.found['point'][k]):,})"
-        told = f"{name} {'at least' if least else 'at most'} {value:.3g}{unit and ' ' + unit}"
-        told += f" (point {int(self.found['point'][k]):,})"
-        return f"{told}, {self.never(name)}" if numbers.infinite else told
+            return f"{name}: {self.never(name)} (point {int(self.sweep['point'][k]):,})"
+        text = f"{name} {'at least' if least else 'at most'} {value:.3g}{unit and ' ' + unit}"
+        text += f" (point {int(self.sweep['point'][k]):,})"
+        return f"{text}, {self.never(name)}" if numbers.infinite else text
 
     def never(self, measure: str) -> str:
         """How many values are infinite, in words."""
@@ -343,13 +343,13 @@ class Statistics:
 
     def summary(self) -> dict[str, Any]:
         """All of it as plain data, as ``--json`` prints it."""
-        found = self.found
-        told: dict[str, Any] = {
+        sweep = self.sweep
+        summary: dict[str, Any] = {
             "verdict": self.verdict,
             "ok": self.good,
             "warnings": list(self.warnings),
-            "points": len(found),
-            "of": self.asked,
+            "points": len(sweep),
+            "of": self.planned,
             "failed": self.failed,
             "reasons": {x.reason: x.total for x in self.failures},
             "how": self.how,
@@ -358,37 +358,41 @@ class Statistics:
         }
         for name in self.measures:
             spread = self.numbers(name).spread
-            told["measures"][name] = {"unit": self.unit(name), **_plain(spread._asdict())}
-            told["worst"][name] = [self.point(int(k), name) for k in self.worst(name)]
+            summary["measures"][name] = {"unit": self.unit(name), **_plain(spread._asdict())}
+            summary["worst"][name] = [self.point(int(k), name) for k in self.worst(name)]
         if self.differences:
-            told["compared"] = {
+            summary["compared"] = {
                 name: _plain(x._asdict()) for name, x in self.differences.items()
-            } | {"points": list(found.compared["point"])}
+            } | {"points": list(sweep.compared["point"])}
         if self.sobol:
-            told["sobol"] = {name: _indices(x) for name, x in self.sobol.items()}
-        elif found.study.sampling != "saltelli" and len(found) > 1:
-            told["rank_correlations"] = {
+            summary["sobol"] = {name: _indices(x) for name, x in self.sobol.items()}
+        elif sweep.study.sampling != "saltelli" and len(sweep) > 1:
+            summary["rank_correlations"] = {
                 name: dict(zip(self.variables, _numbers(row), strict=True))
                 for name, row in zip(self.measures, self.correlations, strict=True)
             }
-        return told
+        return summary
 
     def point(self, point: int, measure: str) -> dict[str, Any]:
         """A point: its number, the value of a measure, and the variables."""
         (k,) = self.rows([point])
-        values = {name: self.found[name][k] for name in self.variables}
-        told = {n: x if isinstance(x, str) else _item(x) for n, x in values.items()}
-        return {"point": point, "value": _number(float(self.found[measure][k])), "variables": told}
+        values = {name: self.sweep[name][k] for name in self.variables}
+        variables = {n: x if isinstance(x, str) else _item(x) for n, x in values.items()}
+        return {
+            "point": point,
+            "value": _number(float(self.sweep[measure][k])),
+            "variables": variables,
+        }
 
 
 def percent(share: float) -> str:
     """A share in percent, that is 100 % only if it is all."""
-    told = f"{100 * share:.1f} %"
-    if share < 1 and told == "100.0 %":
+    text = f"{100 * share:.1f} %"
+    if share < 1 and text == "100.0 %":
         return "more than 99.9 %"
-    if share > 0 and told == "0.0 %":
+    if share > 0 and text == "0.0 %":
         return "less than 0.1 %"
-    return told.replace(".0 %", " %")
+    return text.replace(".0 %", " %")
 
 
 def _item(x: Any) -> Any:
@@ -429,6 +433,6 @@ def _indices(x: SobolIndices) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def summary(found: Sweep) -> dict[str, Any]:
+def summary(sweep: Sweep) -> dict[str, Any]:
     """What came of a sweep, as plain data."""
-    return found.statistics.summary()
+    return sweep.statistics.summary()

@@ -55,8 +55,8 @@ class Variable(Section):
     def _one(self) -> Variable:
         given = [name for name in KINDS if getattr(self, name) is not None]
         if len(given) != 1:
-            told = ", ".join(given) or "none"
-            raise ValueError(f"expected one of {', '.join(KINDS)}; there are {told}")
+            names = ", ".join(given) or "none"
+            raise ValueError(f"expected one of {', '.join(KINDS)}; there are {names}")
         self._ordered(given[0])
         kinds = {float if type(x) is int else type(x) for x in self.values or ()}
         if len(kinds) > 1:

@@ -24,8 +24,8 @@ def points_of(bundle: Bundle, target: str) -> Points:
     if getattr(_own, "key", None) != key:
         with _one_at_a_time:
             _own.points, _own.key = Points(opened(bundle), target), key
-    found: Points = _own.points
-    return found
+    points: Points = _own.points
+    return points
 
 
 def compute_block(bundle: Bundle, first: int, last: int, target: str) -> Columns:

@@ -71,7 +71,7 @@ class Aim(NamedTuple):
         known = MEASURES.get(self.measure.partition(".")[0])
         return known.unit if known is not None else ""
 
-    def told(self, samples: int) -> str:
+    def in_words(self, samples: int) -> str:
         """In words: "effort", "mean effort", "effort that 95 % do not exceed"."""
         if samples < 2:
             return self.column
@@ -123,7 +123,7 @@ class Aims(NamedTuple):
         objective = number(self.objective) if lost == 0 else np.nan
         why = next((text for text in reasons if text is not None), None)
         if lost == 0 and np.isnan(objective):
-            why, lost = f"the {self.objective.told(count)} is not a number", count
+            why, lost = f"the {self.objective.in_words(count)} is not a number", count
         return Evaluation(
             tuple(map(float, x)), objective, tuple(map(number, self.constraints)), lost, why
         )
@@ -145,9 +145,9 @@ class Aims(NamedTuple):
         bound."""
         beyond = [-aim.margin(x) / aim.scale
                   for aim, x in zip(self.constraints, e.constraints, strict=True)]  # fmt: skip
-        found = np.array([e.failed / samples, *beyond])
-        found[np.isnan(found)] = np.inf
-        return np.maximum(found, 0.0)
+        violations = np.array([e.failed / samples, *beyond])
+        violations[np.isnan(violations)] = np.inf
+        return np.maximum(violations, 0.0)
 
     def feasible(self, e: Evaluation) -> bool:
         """Whether no sample failed and all constraints are kept."""
@@ -190,11 +190,11 @@ def aims_of(study: Study) -> Aims:
             constraints.append(Aim(name, 1, bound.over, bound.at_most, entry, unit))
         if bound.at_least is not None:
             constraints.append(Aim(name, -1, bound.over, bound.at_least, entry, unit))
-    found = Aims(objective, tuple(constraints))
+    aims = Aims(objective, tuple(constraints))
     if study.function is None:
         for aim in (objective, *constraints):
             _check(aim, study)
-    return found
+    return aims
 
 
 def measures_of(aims: Aims, study: Study) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ class Descent:
         self.scale = 1.0  # of the objective
 
     def search(self) -> Ended:
-        """Search; the evaluator keeps what is found."""
+        """Search; the evaluator keeps the evaluations."""
         from scipy import optimize
         from threadpoolctl import threadpool_limits
 
@@ -107,7 +107,7 @@ class Descent:
         y = self.u if not self.epigraph else np.append(self.u, self.bad(first) / self.scale)
         held = {"type": "ineq", "fun": self.margins, "jac": self.margin_slopes}
         try:
-            found = minimize(
+            minimum = minimize(
                 self.value,
                 y,
                 jac=self.gradient,
@@ -119,7 +119,7 @@ class Descent:
             )
         except NoSlopeError as fault:
             return Ended(False, f"it cannot go on: {fault}")
-        return _ended(found, self.count > 0)._replace(iterations=int(found.nit))
+        return _ended(minimum, self.count > 0)._replace(iterations=int(minimum.nit))
 
     # Evaluations
 
@@ -134,13 +134,13 @@ class Descent:
 
     def tables(self, e: Evaluation) -> list[Array]:
         """The values of samples and joints of each aim."""
-        found, begin = [], 0
+        tables, begin = [], 0
         for x in (self.objective, *self.constraints):
             size = self.trials.count * len(x.parts)
             part = np.array(e.terms[begin : begin + size])
-            found.append(part.reshape(self.trials.count, len(x.parts)))
+            tables.append(part.reshape(self.trials.count, len(x.parts)))
             begin += size
-        return found
+        return tables
 
     def bad(self, e: Evaluation) -> float:
         """The objective, counted as bad."""
@@ -154,21 +154,21 @@ class Descent:
         if e.failed:
             raise NoSlopeError(f"{e.failed} samples fail at the step's end: {e.reason}")
         tables = self.tables(e)
-        asked = [
+        terms = [
             y.rows(t) for y, t in zip((self.objective, *self.constraints), tables, strict=True)
         ]
         kept = self.evaluate.memory.find("slope", key)
         if kept is None:
-            rows = list(dict.fromkeys(row for some, _ in asked for row in some))
+            rows = list(dict.fromkeys(row for some, _ in terms for row in some))
             of_row = dict(zip(rows, self.slopes.of(x, rows), strict=True))
-            found = [
+            slopes = [
                 (weights @ np.array([of_row[row] for row in some])).tolist()
-                for some, weights in asked
+                for some, weights in terms
             ]
-            self.evaluate.memory.keep("slope", key, {"slopes": found})
+            self.evaluate.memory.keep("slope", key, {"slopes": slopes})
         else:
-            found = kept["slopes"]
-        return [np.array(part) * self.space.slope(x) for part in found]
+            slopes = kept["slopes"]
+        return [np.array(part) * self.space.slope(x) for part in slopes]
 
     # What SLSQP asks for, of y = (u, t)
 
@@ -189,24 +189,24 @@ class Descent:
         if e.failed:
             return np.full(self.count, -1.0)
         own, *others = self.tables(e)
-        found = []
+        margins = []
         if self.epigraph:
-            found.append(y[-1] - self.objective.values(own) / self.scale)
+            margins.append(y[-1] - self.objective.values(own) / self.scale)
         for x, table in zip(self.constraints, others, strict=True):
             bound = x.aim.sign * (x.aim.bound or 0.0)
             beyond = (x.values(table) - bound) / x.aim.scale
-            found.append(-beyond - _INSIDE * self.tolerance)
-        return np.concatenate([np.zeros(0), *found])
+            margins.append(-beyond - _INSIDE * self.tolerance)
+        return np.concatenate([np.zeros(0), *margins])
 
     def margin_slopes(self, y: Array) -> Array:
         own, *others = self.jacobians(y[: len(self.u)])
-        found = []
+        slopes = []
         if self.epigraph:
-            found.append(np.hstack([-own / self.scale, np.ones((len(own), 1))]))
+            slopes.append(np.hstack([-own / self.scale, np.ones((len(own), 1))]))
         for x, slope in zip(self.constraints, others, strict=True):
             t = np.zeros((len(slope), len(y) - len(self.u)))
-            found.append(np.hstack([-slope / x.aim.scale, t]))
-        return np.concatenate([np.zeros((0, len(y))), *found])
+            slopes.append(np.hstack([-slope / x.aim.scale, t]))
+        return np.concatenate([np.zeros((0, len(y))), *slopes])
 
     @property
     def count(self) -> int:
@@ -216,15 +216,15 @@ class Descent:
         return sum(every * len(x.parts) if x.split else 1 for x in (*split, *self.constraints))
 
 
-def _ended(found: Any, constrained: bool) -> Ended:
-    status = int(found.status)
+def _ended(minimum: Any, constrained: bool) -> Ended:
+    status = int(minimum.status)
     if status == 0:
-        return Ended(True, f"converged after {counted(found.nit, 'iteration')}")
+        return Ended(True, f"converged after {counted(minimum.nit, 'iteration')}")
     if status == 9:
-        over = counted(found.nit, "iteration")
+        over = counted(minimum.nit, "iteration")
         return Ended(False, f"stopped after {over}, as asked; more may find better")
     if status == 8:
         return Ended(False, "no step along the derivatives leads further down")
     if status == 4 and constrained:
         return Ended(False, "near the last parameters, no step keeps all constraints")
-    return Ended(False, f"SLSQP: {found.message}")
+    return Ended(False, f"SLSQP: {minimum.message}")

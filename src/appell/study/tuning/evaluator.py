@@ -58,9 +58,9 @@ class Evaluator:
         if kept:
             self._tell(list(kept), 0)
         for x, columns in self._computed([x for x in new if x not in kept]):
-            found = self._judged(x, columns)
-            self.memory.keep("value", x, _written(found))
-            self._take(x, found, columns)
+            evaluation = self._judged(x, columns)
+            self.memory.keep("value", x, _written(evaluation))
+            self._take(x, evaluation, columns)
             self._tell([x], 1)
         self._put_in_order(before, new)
         return [self.history[x] for x in rows]
@@ -70,21 +70,22 @@ class Evaluator:
         it."""
         for x in new:
             self.history[x] = self.history.pop(x)
-        found = [self.history[x] for x in new]
-        if found:
-            self.best = min(found if before is None else [before, *found], key=self._rank)
+        evaluations = [self.history[x] for x in new]
+        if evaluations:
+            earlier = [] if before is None else [before]
+            self.best = min([*earlier, *evaluations], key=self._rank)
 
     def _judged(self, x: tuple[float, ...], columns: Columns) -> Evaluation:
-        found = self.trials.aims.evaluated(x, columns, self.trials.count)
-        if self.terms is not None and not found.failed:
-            found = found._replace(terms=self.terms(columns))
-        return found
+        evaluation = self.trials.aims.evaluated(x, columns, self.trials.count)
+        if self.terms is not None and not evaluation.failed:
+            evaluation = evaluation._replace(terms=self.terms(columns))
+        return evaluation
 
-    def _take(self, x: tuple[float, ...], found: Evaluation, columns: Any = None) -> None:
-        self.history[x] = found
+    def _take(self, x: tuple[float, ...], evaluation: Evaluation, columns: Any = None) -> None:
+        self.history[x] = evaluation
         self.iterations.append(self.iteration)
-        if self.best is None or self._rank(found) < self._rank(self.best):
-            self.best = found
+        if self.best is None or self._rank(evaluation) < self._rank(self.best):
+            self.best = evaluation
         if columns is not None and x in (self.best.x, self.pinned):
             kept = {self.pinned: self.columns[self.pinned]} if self.pinned in self.columns else {}
             self.columns = {**kept, x: columns}
@@ -131,17 +132,17 @@ class Evaluator:
 
     def _tell(self, new: Sequence[tuple[float, ...]], computed: int) -> None:
         failed = sum(self.history[x].failed > 0 for x in new)
-        self.progress.evaluated(len(new), computed, failed, self.told())
+        self.progress.evaluated(len(new), computed, failed, self.best_in_words())
 
-    def told(self) -> str:
+    def best_in_words(self) -> str:
         """The best so far, in words."""
         if self.best is None:
             return "nothing yet"
         aims, count = self.trials.aims, self.trials.count
         if self.best.failed:
             return f"nothing yet without failed samples (at best {self.best.failed} of {count})"
-        told = f"{aims.objective.told(count)} {self.best.objective:.6g}"
-        return told if aims.feasible(self.best) else f"{told}, constraints not kept"
+        text = f"{aims.objective.in_words(count)} {self.best.objective:.6g}"
+        return text if aims.feasible(self.best) else f"{text}, constraints not kept"
 
     def next_iteration(self) -> None:
         """What is asked for from now on belongs to the next iteration."""

@@ -41,13 +41,13 @@ class Evolution:
         self.trials = evaluate.trials
 
     def search(self) -> Ended:
-        """Search; the evaluator keeps what is found."""
+        """Search; the evaluator keeps the evaluations."""
         from scipy import optimize
 
         evolve: Any = optimize.differential_evolution
         tune, space = self.tune, self.trials.space
         start, tolerance = space.start, tune.tolerance or TOLERANCE
-        found = evolve(
+        minimum = evolve(
             self.energies,
             [(0.0, 1.0)] * len(space.names),
             maxiter=tune.iterations,
@@ -61,12 +61,13 @@ class Evolution:
             vectorized=True,
             updating="deferred",
         )
-        worth = found.population_energies
+        worth = minimum.population_energies
         if np.isfinite(worth).all() and np.std(worth) <= tolerance * abs(np.mean(worth)):
-            why = f"the population agrees after {counted(found.nit, 'generation')}"
-            return Ended(True, why, int(found.nit))
-        over = counted(found.nit, "generation")
-        return Ended(False, f"stopped after {over}, as asked; more may find better", int(found.nit))
+            why = f"the population agrees after {counted(minimum.nit, 'generation')}"
+            return Ended(True, why, int(minimum.nit))
+        over = counted(minimum.nit, "generation")
+        why = f"stopped after {over}, as asked; more may find better"
+        return Ended(False, why, int(minimum.nit))
 
     # What it asks for, of coordinates (parameters, candidates) or (parameters,)
 

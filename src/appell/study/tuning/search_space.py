@@ -53,8 +53,8 @@ class SearchSpace:
         """The coordinates of parameters."""
         with np.errstate(all="ignore"):
             part = np.log(x / self.low) / np.log(self.high / self.low)
-            found = np.where(self._logarithmic, part, (x - self.low) / (self.high - self.low))
-        return np.clip(found, 0.0, 1.0)
+            u = np.where(self._logarithmic, part, (x - self.low) / (self.high - self.low))
+        return np.clip(u, 0.0, 1.0)
 
     def slope(self, x: Array) -> Array:
         """Derivatives of parameters with respect to their coordinates, (parameters,)."""
@@ -118,13 +118,13 @@ class SearchSpace:
         """Units by name; a factor has none."""
         if self.study.function is not None:
             return dict.fromkeys(self.names, "")
-        found = {}
+        units = {}
         for name, p in self.parameters.items():
             paths = {
                 unit_of(path, self.study.base) for path in p.sets or (() if p.scales else (name,))
             }
-            found[name] = paths.pop() if len(paths) == 1 and not p.scales else ""
-        return found
+            units[name] = paths.pop() if len(paths) == 1 and not p.scales else ""
+        return units
 
 
 # The scenario's own values
@@ -145,14 +145,14 @@ def own_numbers(study: Study) -> dict[str, float | None]:
                 )
         return {name: p.start for name, p in parameters.items()}
     scenario, built = study.base, _Built(study.base)
-    found: dict[str, float | None] = {}
+    own: dict[str, float | None] = {}
     for name, p in parameters.items():
         paths = [c.path for c in changes_of([(name, p)]) if not c.scales]
         numbers = {1.0} if p.scales else set()
         for path in paths:
             numbers |= _numbers_of(path, scenario, built)
-        found[name] = numbers.pop() if len(numbers) == 1 else None
-    return found
+        own[name] = numbers.pop() if len(numbers) == 1 else None
+    return own
 
 
 class _Built:

@@ -50,17 +50,17 @@ class Slopes:
         at = np.array([row.sample for row in rows])
         values = {name: y[at] for name, y in samples.items() if name not in trials.space.names}
         values |= {name: np.full(len(rows), y) for name, y in trials.space.named(x).items()}
-        found = np.zeros((len(rows), len(trials.space.names)))
+        slopes = np.zeros((len(rows), len(trials.space.names)))
         for fields, places in _groups(trials, values, len(rows)):
             some = {name: y[places] for name, y in values.items()}
             prepared = trials.rollout_of(fields)
-            found[places] = self._of_group(prepared, some, [rows[k] for k in places])
-        if not np.isfinite(found).all():
-            k = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+            slopes[places] = self._of_group(prepared, some, [rows[k] for k in places])
+        if not np.isfinite(slopes).all():
+            k = int(np.flatnonzero(~np.isfinite(slopes).all(axis=1))[0])
             raise NoSlopeError(
                 f"the derivatives of {rows[k].measure} of sample {rows[k].sample} are not finite"
             )
-        return found
+        return slopes
 
     def _of_group(
         self, prepared: Prepared, values: Mapping[str, Any], rows: Sequence[Row]
@@ -69,20 +69,20 @@ class Slopes:
         arguments = prepared.of(self.trials.within, values)
         stops = arguments.pop("stops", False)
         restitution = arguments.pop("stop_restitution", 0.0)
-        runs, found = self._backwards(prepared, arguments, rows)
+        runs, slopes = self._backwards(prepared, arguments, rows)
         beyond = np.flatnonzero(np.isfinite(runs.first_violation)).tolist() if stops else []
         if beyond:
             some = prepared.of(self.trials.within, {n: x[beyond] for n, x in values.items()})
             some |= {"stops": True, "stop_restitution": restitution}
-            found[beyond] = self._backwards(prepared, some, [rows[k] for k in beyond])[1]
-        return found
+            slopes[beyond] = self._backwards(prepared, some, [rows[k] for k in beyond])[1]
+        return slopes
 
     def _backwards(
         self, prepared: Prepared, arguments: dict[str, Any], rows: Sequence[Row]
     ) -> tuple[Any, Array]:
         robot, trials = prepared.built.robot, self.trials
         own = [c for c in trials.within if c.name in trials.space.names]
-        asked = dict.fromkeys(prepared.lanes[c.path].name for c in own)
+        by = dict.fromkeys(prepared.lanes[c.path].name for c in own)
         common = arguments | {
             "runs": len(rows),
             "reduce": reductions([self.measures[row.measure] for row in rows]),
@@ -90,16 +90,16 @@ class Slopes:
             "cost": trials.cost,
         }
         weights = self._weights(robot, common, rows)
-        runs = rollout(robot, **common, gradient=weights, by=list(asked))
-        found = np.zeros((len(rows), len(trials.space.names)))
+        runs = rollout(robot, **common, gradient=weights, by=list(by))
+        slopes = np.zeros((len(rows), len(trials.space.names)))
         for c in own:
             lane = prepared.lanes[c.path]
             slope = np.asarray(runs.gradient[lane.name]).reshape(len(rows), -1)[:, lane.place]
             factor = prepared.base[lane.argument][:, lane.place] if c.scales else lane.unit
-            found[:, trials.space.names.index(c.name)] += np.sum(slope * factor, axis=1)
+            slopes[:, trials.space.names.index(c.name)] += np.sum(slope * factor, axis=1)
         still = self._still(runs, rows, robot)
-        found[still] = 0.0
-        return runs, found
+        slopes[still] = 0.0
+        return runs, slopes
 
     def _weights(
         self, robot: Dynamics, common: dict[str, Any], rows: Sequence[Row]
@@ -107,7 +107,7 @@ class Slopes:
         """Derivatives of each row's measure with respect to what the rollout watches: 1 for the
         part that it is."""
         sizes = {"energy": 2}
-        found: dict[str, Array] = {}
+        weights: dict[str, Array] = {}
         signed = None
         for k, row in enumerate(rows):
             x = self.measures[row.measure]
@@ -116,7 +116,7 @@ class Slopes:
             assert name is not None
             size = parts_of(x, robot) if x.measure.axis else sizes.get(name, 0)
             shape = (len(rows), size) if size else (len(rows),)
-            of = found.setdefault(name, np.zeros(shape))
+            of = weights.setdefault(name, np.zeros(shape))
             if name == "energy":
                 of[k, 0 if x.name == "energy_start" else 1] = 1.0
             elif not size:
@@ -127,17 +127,17 @@ class Slopes:
                 if name == "final_error":  # its absolute value is the measure
                     signed = rollout(robot, **common) if signed is None else signed
                     of[k, place] = np.sign(signed.final_error[k, place])
-        return found
+        return weights
 
     def _still(self, runs: Any, rows: Sequence[Row], robot: Dynamics) -> Array:
         """Rows whose measure is a size that is exactly zero, its least: the derivative of a root
         is infinite there, and zero is one of its subgradients."""
-        found = np.zeros(len(rows), dtype=bool)
+        still = np.zeros(len(rows), dtype=bool)
         for k, row in enumerate(rows):
             x = self.measures[row.measure]
             if x.measure is not None and x.measure.reduction == "rms_error":
-                found[k] = runs.rms_error[k, place_of(x, robot)] == 0
-        return found
+                still[k] = runs.rms_error[k, place_of(x, robot)] == 0
+        return still
 
     # Refusals
 

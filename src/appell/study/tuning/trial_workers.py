@@ -6,10 +6,9 @@ another.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from appell.errors import AppellError, shorten
 from appell.robots.dynamics import Array
 from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, opened
-from appell.study.sweeps.local_cluster import local_cluster
+from appell.study.sweeps.local_cluster import local_cluster, silent_dask
 from appell.study.sweeps.require import distributed
 from appell.study.sweeps.work import share_cores
 from appell.study.tuning.evaluator import Piece
@@ -39,7 +38,7 @@ class TrialWorkers:
         self.tasks = _PER_WORKER * workers  # into which a batch is divided
         self._open = ExitStack()
         with self._open as stack:
-            stack.enter_context(_hushed())
+            stack.enter_context(silent_dask())
             cluster = stack.enter_context(local_cluster(workers))
             client = distributed().Client(cluster, set_as_default=False)
             self._client = stack.enter_context(client)
@@ -104,8 +103,8 @@ class TrialWorkers:
         if not deadly and not isinstance(problem, MemoryError):
             if isinstance(problem, AppellError):
                 raise problem
-            told = f"{type(problem).__name__}: {shorten(str(problem))}"
-            raise AppellError(f"a worker could not compute samples: {told}")
+            reason = f"{type(problem).__name__}: {shorten(str(problem))}"
+            raise AppellError(f"a worker could not compute samples: {reason}")
         if piece.rows > 1:
             waiting.extend(halves(piece))
             return None
@@ -115,18 +114,6 @@ class TrialWorkers:
         why = "there was not enough memory for it"
         self.note(f"sample {piece.first}: {why}")
         return {"failed": np.array([True]), "reason": np.array([why], dtype=object)}
-
-
-@contextmanager
-def _hushed() -> Iterator[None]:
-    """What goes wrong is told by us: Dask's own log lines are of no help to a user."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def halves(piece: Piece) -> tuple[Piece, Piece]:

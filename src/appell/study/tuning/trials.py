@@ -136,8 +136,8 @@ class Trials(Points):
 def scenario_with(study: Study, values: Mapping[str, float]) -> Scenario:
     """The scenario of a study with parameters, and without what varies."""
     assert study.tune is not None
-    asked = [(name, p) for name, p in study.tune.parameters.items() if name in values]
-    fields = fields_at(study.base, changes_of(asked), values)
+    parameters = [(name, p) for name, p in study.tune.parameters.items() if name in values]
+    fields = fields_at(study.base, changes_of(parameters), values)
     return study.base.changed(fields)
 
 

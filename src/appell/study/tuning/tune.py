@@ -62,14 +62,14 @@ def tune(
         >>> task = {"kind": "hold", "at": (0.5,), "until": 1.0}
         >>> scenario = {"robot": arm, "task": task, "law": {"kp": 20.0, "kd": 1.0}}
         >>> parameters = {"law.kd": {"between": (0.5, 30.0)}}
-        >>> asked = {"minimise": "rms_error", "parameters": parameters, "method": "gradient"}
-        >>> study = appell.study.Study(scenario=scenario, tune=asked)
-        >>> found = appell.study.tune(study)
-        >>> isinstance(found, appell.study.Tuned), found.ok, found.summary()["converged"]
+        >>> table = {"minimise": "rms_error", "parameters": parameters, "method": "gradient"}
+        >>> study = appell.study.Study(scenario=scenario, tune=table)
+        >>> tuned = appell.study.tune(study)
+        >>> isinstance(tuned, appell.study.Tuned), tuned.ok, tuned.summary()["converged"]
         (True, True, True)
-        >>> found.objective < found.objective_before
+        >>> tuned.objective < tuned.objective_before
         True
-        >>> found.scenario.law.kd == found.parameters["law.kd"]
+        >>> tuned.scenario.law.kd == tuned.parameters["law.kd"]
         True
     """
     study = study if isinstance(study, Study) else read_study(study)
@@ -96,13 +96,13 @@ def tune(
         if count is not None and not by_gradient:
             pool = TrialWorkers(bundle, count, shown.note)
         try:
-            found = _tuned(study, trials, memory, shown, pool)
+            tuned = _tuned(study, trials, memory, shown, pool)
         finally:
             if pool is not None:
                 pool.close()
         if isinstance(memory, TuneFolder):
-            _write(found, memory, bundle)
-    return found
+            _write(tuned, memory, bundle)
+    return tuned
 
 
 def _announce(trials: Trials, shown: TuneProgress, workers: int | None, memory: Memory) -> None:
@@ -165,9 +165,9 @@ def _before(evaluate: Evaluator) -> _Before:
         columns = apart.samples_at(tuple(map(float, own)))
     else:
         columns = AsItStands(trials).columns()
-    found = trials.aims.evaluated((), columns, trials.count)
-    memory.log(f"before: objective {found.objective:.6g}, {found.failed} samples failed")
-    return _Before(found, columns)
+    evaluation = trials.aims.evaluated((), columns, trials.count)
+    memory.log(f"before: objective {evaluation.objective:.6g}, {evaluation.failed} samples failed")
+    return _Before(evaluation, columns)
 
 
 def _result(
@@ -232,17 +232,17 @@ def _failures(reasons: list[str]) -> dict[str, int]:
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
     for why in reasons:
-        told = first.setdefault(re.sub(r"\d[\d.e+-]*", "#", why), why)
-        counts[told] = counts.get(told, 0) + 1
+        reason = first.setdefault(re.sub(r"\d[\d.e+-]*", "#", why), why)
+        counts[reason] = counts.get(reason, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def _write(found: Tuned, memory: TuneFolder, bundle: Bundle) -> None:
+def _write(tuned: Tuned, memory: TuneFolder, bundle: Bundle) -> None:
     """The tuned scenario with the files that it reads, and the summary."""
-    if found.scenario is not None:
-        kept = scenario_with(opened(bundle), found.parameters)
+    if tuned.scenario is not None:
+        kept = scenario_with(opened(bundle), tuned.parameters)
         for name, content in bundle.files.items():
             memory.write_bytes(name, content)
         memory.write("scenario.json", kept.text() + "\n")
-    memory.write("summary.json", json.dumps(found.summary(), indent=2) + "\n")
-    memory.log(f"{found.verdict}; {found.why}")
+    memory.write("summary.json", json.dumps(tuned.summary(), indent=2) + "\n")
+    memory.log(f"{tuned.verdict}; {tuned.why}")

@@ -35,8 +35,8 @@ Record = dict[str, Any]
 
 def hash_of(bundle: Bundle) -> str:
     """What a search depends on: all that the study says, but for when it ends."""
-    told = _fixed(json.loads(bundle.text))
-    digest = sha256(json.dumps(told).encode())
+    fixed = _fixed(json.loads(bundle.text))
+    digest = sha256(json.dumps(fixed).encode())
     for name, content in sorted(bundle.files.items()):
         digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()

@@ -75,14 +75,14 @@ class TuneLines(TuneProgress):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told = monotonic()
+        self._last_line = monotonic()
 
     def show(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     def update(self) -> None:
-        if monotonic() - self._told >= _EVERY:
-            self._told = monotonic()
+        if monotonic() - self._last_line >= _EVERY:
+            self._last_line = monotonic()
             self.show(self.line())
 
 

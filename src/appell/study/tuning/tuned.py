@@ -1,4 +1,4 @@
-"""Tuned: what a tune found, before and after."""
+"""Tuned: the result of a tune, before and after."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Inexact(NamedTuple):
     beyond: float
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What it is, in words."""
         return (
             f"{self.aim.column} of sample {self.sample} is {self.exact:.6g}, and not "
@@ -64,7 +64,7 @@ class Inexact(NamedTuple):
 
 def inexact(aims: Aims, compared: Mapping[str, Any]) -> list[Inexact]:
     """Constraints on the worst that exact runs do not keep, the worst first."""
-    found = [
+    broken = [
         Inexact(aim, k, exact, -aim.margin(exact) / aim.scale)
         for aim in aims.constraints
         for k, (_, exact) in zip(
@@ -72,12 +72,12 @@ def inexact(aims: Aims, compared: Mapping[str, Any]) -> list[Inexact]:
         )
         if aim.over == "worst" and not aim.margin(exact) >= 0
     ]
-    return sorted(found, key=lambda x: -x.beyond)
+    return sorted(broken, key=lambda x: -x.beyond)
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What a tune found.
+    """The result of a tune.
 
     Attributes:
         study: What was tuned.
@@ -142,7 +142,7 @@ class Tuned:
     @property
     def what(self) -> str:
         """The objective, in words."""
-        return self.aims.objective.told(self.count)
+        return self.aims.objective.in_words(self.count)
 
     @property
     def best_so_far(self) -> Array:
@@ -175,7 +175,8 @@ class Tuned:
                 f"{'least' if worst.least else 'most'} {worst.bound:g}"
             )
         if not self.ok:
-            return f"rollouts keep all constraints, and exact runs do not: {self.inexact[0].told}"
+            first = self.inexact[0].in_words
+            return f"rollouts keep all constraints, and exact runs do not: {first}"
         kept = {0: "", 1: ", the constraint kept"}.get(
             len(self.constraints), ", all constraints kept"
         )
@@ -200,19 +201,21 @@ class Tuned:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What one should know of the result."""
-        found = []
+        warnings = []
         if not self.converged and not self.interrupted:
-            found.append(f"not converged: {self.why}")
+            warnings.append(f"not converged: {self.why}")
         lost, many = int((self.history["failed"] > 0).sum()), len(self.history["failed"])
         if lost:
-            found.append(f"{lost} of {many} evaluations had failed samples")
+            warnings.append(f"{lost} of {many} evaluations had failed samples")
         u = SearchSpace(self.study).coordinates(np.array([*self.parameters.values()]))
         ends = [n for n, x in zip(self.parameters, u, strict=True) if min(x, 1 - x) <= _END]
         if ends:
-            found.append(f"at an end of what is searched: {', '.join(ends)}; a wider one may help")
+            warnings.append(
+                f"at an end of what is searched: {', '.join(ends)}; a wider one may help"
+            )
         if self.inexact:
-            found.append(f"run exactly, {self.inexact[0].told}. {cure(self.study)}")
-        return tuple(found)
+            warnings.append(f"run exactly, {self.inexact[0].in_words}. {cure(self.study)}")
+        return tuple(warnings)
 
     @property
     def inexact(self) -> list[Inexact]:
@@ -268,13 +271,13 @@ def _number(x: float) -> float | None:
 
 def held_by(aims: Aims, before: Evaluation | None, after: Evaluation, count: int) -> list[Held]:
     """The constraints of a study, before and after."""
-    found = []
+    held = []
     for k, aim in enumerate(aims.constraints):
         assert aim.bound is not None
         value = after.constraints[k]
-        found.append(
+        held.append(
             Held(
-                aim.told(count),
+                aim.in_words(count),
                 aim.bound,
                 aim.sign < 0,
                 aim.unit,
@@ -283,7 +286,7 @@ def held_by(aims: Aims, before: Evaluation | None, after: Evaluation, count: int
                 _margin(aim, value, after),
             )
         )
-    return found
+    return held
 
 
 def _margin(aim: Aim, value: float, after: Evaluation) -> float:
