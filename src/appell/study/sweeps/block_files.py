@@ -22,18 +22,18 @@ from appell.study.sweeps.require import has_parquet, parquet
 
 
 class Format(Protocol):
-    """How a block of points is kept in a file."""
+    """File format of a block of points."""
 
     suffix: str
 
     def head(self, file: Path) -> tuple[int, str]:
-        """How many points a file has, and the hash of its study."""
+        """Number of points in a file, and the hash of its study."""
 
     def names(self, file: Path) -> list[str]:
-        """The names of its columns, in order."""
+        """Names of its columns, in order."""
 
     def points(self, file: Path) -> Array:
-        """The numbers of its points, after every column of it was read."""
+        """Numbers of its points, read with all columns, so that any damage is noticed."""
 
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         """Its columns, or some of them; numbers that are not there are NaN."""

@@ -43,17 +43,17 @@ class Table:
         self.measures: dict[str, Array] = {}
 
     def fail(self, k: int, why: str) -> None:
-        """Point k has no measures, for a reason."""
+        """Record why point k has no measures."""
         self.reasons[k] = why
 
     def put(self, places: Any, columns: Mapping[str, Array]) -> None:
-        """Measures of points."""
+        """Record measures of points."""
         for name, x in columns.items():
             to = self.measures.setdefault(name, np.full(self.count, np.nan))
             to[places] = x
 
     def put_one(self, k: int, measure: Any) -> None:
-        """The measures of point k, or why it has none."""
+        """Record the measures of point k, or why it has none."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -66,7 +66,7 @@ class Table:
             self.put([k], {name: np.array([x]) for name, x in measures.items()})
 
     def columns(self, names: Sequence[str]) -> Columns:
-        """Failed or not, why, and the measures, those of these names first."""
+        """All columns: "failed", "reason", and the measures, those in ``names`` first."""
         for name in RESERVED:
             if name in self.measures:
                 raise InputError(f"a measure has the name '{name}', as a column has; rename it.")
@@ -80,7 +80,7 @@ class Table:
 
 
 def reason_of(problem: BaseException) -> str:
-    """What went wrong, as the reason of a failed point."""
+    """Reason of a failed point: the error as text."""
     kind = (
         "" if isinstance(problem, AppellError | NoRolloutError) else f"{type(problem).__name__}: "
     )

@@ -96,7 +96,7 @@ def _workers_folder() -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """What computes points here: other versions may give other bits."""
+    """Versions of the software that computes points here; other versions may give other bits."""
     from importlib.metadata import version
 
     return {
@@ -107,7 +107,7 @@ def versions() -> dict[str, str]:
 
 
 def differing(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
-    """Which versions differ, in words; empty if none does."""
+    """Differences between two sets of versions, in words; empty if there are none."""
     return ", ".join(
         f"{name} {theirs.get(name, 'none')} instead of {version}"
         for name, version in ours.items()

@@ -56,7 +56,7 @@ class Difference(NamedTuple):
 
 
 def differences(compared: Mapping[str, Any], measures: Iterable[str]) -> dict[str, Difference]:
-    """How far both are from each other, by measure, of what `compare` returned."""
+    """Largest differences between rollouts and exact runs, by measure, of what `compare` found."""
     points = compared.get("point", [])
     by_measure = {}
     for name in measures:
@@ -90,7 +90,7 @@ def allowed(study: Study, name: str, x: Difference, finite: Array) -> float:
 
 
 def in_words(name: str, x: Difference, unit: str, study: Study) -> str:
-    """The warning of a difference, with the cure."""
+    """Warning about a difference, with the cure."""
     unit = unit and f" {unit}"
     return (
         f"{name} at point {x.point:,} is {x.rollout:.4g}{unit} by the rollout, and "
@@ -99,7 +99,7 @@ def in_words(name: str, x: Difference, unit: str, study: Study) -> str:
 
 
 def cure(study: Study) -> str:
-    """What brings rollouts and exact runs together."""
+    """Advice that brings rollouts and exact runs closer together."""
     how = study.rollout
     text = f"Take shorter steps ([rollout] step, {how.step:g} s now)"
     if study.scenario is not None and study.base.robot.friction:

@@ -144,7 +144,7 @@ class _Lost(Exception):
 
 
 class _Session:
-    """What goes on with one client, until the work is done or its scheduler is lost."""
+    """Work of one client, until all is done or its scheduler is lost."""
 
     def __init__(self, engine: DaskEngine, client: Any) -> None:
         self.engine, self.client = engine, client
@@ -197,7 +197,7 @@ class _Session:
         future.add_done_callback(self.done.put)
 
     def _look(self) -> None:
-        """How much work the cluster can take; whether it is still there."""
+        """Check that the cluster is still there, and how many tasks it can take."""
         if monotonic() - self.looked < _LOOK:
             return
         if self.client.status not in ("running", "newly-created"):

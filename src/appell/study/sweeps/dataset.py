@@ -51,7 +51,7 @@ class Dataset:
             raise
 
     def close(self) -> None:
-        """Let others write to the folder."""
+        """Release the folder for other processes."""
         self._lock.close()
 
     def _make(self) -> None:
@@ -88,7 +88,7 @@ class Dataset:
         return block
 
     def compared(self, compare: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What `compare` finds, once for all."""
+        """Result of `compare`, computed once and kept."""
         head = read_head(self.folder)
         if "compared" not in head:
             head["compared"] = compare()
@@ -134,7 +134,7 @@ class Dataset:
         return stretches
 
     def parts(self) -> dict[int, Path]:
-        """The files that are there, by the numbers of their blocks."""
+        """Files that are there, by block number."""
         return parts(self.folder)
 
     def _there(self, file: Path, first: int) -> int:
@@ -149,7 +149,7 @@ class Dataset:
         return rows if whole else 0
 
     def failed(self, missing: Sequence[Stretch]) -> int:
-        """How many points failed in the blocks that are there, all but the ``missing`` points."""
+        """Number of failed points in the blocks that are there, without the ``missing`` points."""
         absent = {x.block for x in missing if x.first == x.block * self.block}
         files = [file for k, file in self.parts().items() if k not in absent]
         return sum(int(self.format.read(file, ["failed"])["failed"].sum()) for file in files)
@@ -191,7 +191,7 @@ class Dataset:
 
 
 def read_head(folder: Path) -> dict[str, Any]:
-    """What study.json says of a sweep's folder."""
+    """Contents of study.json in a sweep's folder, checked."""
     path = folder / _STUDY
     try:
         head = json.loads(path.read_text())
@@ -209,7 +209,7 @@ def read_head(folder: Path) -> dict[str, Any]:
 
 
 def study_in(folder: Path) -> Study:
-    """The study of a sweep's folder; files that it names are those kept there."""
+    """Study of a sweep's folder; the files that it names are the copies kept there."""
     source = Source(folder / _INPUTS / _STUDY, named=False)
     return checked_study(read_head(folder)["study"], source)
 
@@ -284,11 +284,11 @@ def appear(path: Path, write: Any) -> None:
 
 
 class DiskError(AppellError):
-    """Results could not be written."""
+    """Raised where results could not be written."""
 
 
 def locked(folder: Path) -> Any:
-    """A file of the folder that one process at a time can hold."""
+    """Lock file of the folder, which one process at a time can hold."""
     file = (folder / _LOCK).open("a+")
     try:
         import fcntl

@@ -21,7 +21,7 @@ _CHUNK = 4096  # points whose random numbers are drawn together
 
 
 class Design:
-    """The values of every variable of a study at its points, by the points' numbers."""
+    """Values of every variable of a study at its points, by point number."""
 
     def __init__(self, study: Study) -> None:
         self.study, self.names = study, tuple(study.vary)
@@ -29,7 +29,7 @@ class Design:
 
     @cached_property
     def count(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         count = self._count()
         if count > _MOST:
             raise InputError(f"{count:,} points; expected {_MOST:,} at most.")

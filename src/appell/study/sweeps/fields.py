@@ -1,4 +1,4 @@
-"""Where the numbers of a point go: from variables to fields of the scenario."""
+"""Assignment of a point's numbers: from variables to fields of the scenario."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from appell.study.sweeps.study_file import Study, keyword_of
 
 
 def numbers_of(study: Study, values: dict[str, Any]) -> dict[str, float]:
-    """What the study's function gives at a point."""
+    """Numbers that the study's function returns at a point."""
     assert study.function is not None
     function = imported(study.function, study.source.folder)
     keywords = {keyword_of(name): x for name, x in values.items()}

@@ -38,17 +38,17 @@ class Lane(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the argument, or of the gain."""
+        """Name of the argument, or of the gain."""
         return self.argument.removeprefix(_GAINS)
 
     @property
     def place(self) -> Any:
-        """Its columns, as an index."""
+        """Columns as an index."""
         return slice(None) if self.columns is None else list(self.columns)
 
 
 class NoRolloutError(Exception):
-    """Why a scenario is no rollout."""
+    """Raised where a scenario cannot be a rollout, with the reason."""
 
 
 class Prepared:
@@ -78,7 +78,7 @@ class Prepared:
         return self.arguments | _as_given(rows, self.built)
 
     def doubtful(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
-        """Which points may have values that their fields do not take, (runs,)."""
+        """Points that may have values which their fields refuse, True or False, (runs,)."""
         runs = len(next(iter(values.values())))
         doubtful = np.zeros(runs, dtype=bool)
         for c in changes:
@@ -89,7 +89,7 @@ class Prepared:
         return doubtful
 
     def behind(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
-        """Which points start beyond a limit at which their joints stop, (runs,)."""
+        """Points that start beyond a limit at which their joints stop, True or False, (runs,)."""
         behind = np.zeros(len(next(iter(values.values()))), dtype=bool)
         if not self.arguments.get("stops") or "q0" not in self.base:
             return behind
@@ -163,7 +163,7 @@ def _robot_lane(keys: list[str], built: Built) -> Lane | None:
 
 
 def _start_lane(what: str, joint: str, built: Built) -> Lane | None:
-    """Where a run starts, if that changes nothing else of it."""
+    """Lane of a start, if a run depends on it only through its start."""
     scenario, robot = built.scenario, built.robot
     if not is_tree(robot) or robot.nq != robot.nv:
         return None
@@ -250,12 +250,12 @@ _WORDS = {"q0": "where the run starts", "v0": "the speeds at the start"}
 
 
 def _in_words(name: str) -> str:
-    """A number of a scenario, in words."""
+    """Name of a scenario's number, in words."""
     return _WORDS.get(name, name.replace(_GAINS, "law."))
 
 
 def _common(built: Built) -> dict[str, Array]:
-    """Numbers that all runs of a rollout have in common."""
+    """Numbers that all runs of a rollout share."""
     options, motion = built.options, built.trajectory
     until = options.get("until")
     numbers: dict[str, Any] = {"the end": [np.nan if until is None else until]}

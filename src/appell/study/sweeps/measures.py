@@ -1,4 +1,4 @@
-"""What is kept of a point: numbers by name, the same of a rollout's runs and of a run by itself.
+"""Measures of a point: numbers by name, the same for runs of a rollout and for exact runs.
 
 A measure that joints have is that of all of them, the largest, or with a joint's name behind a dot
 that joint's: ``worst_error.joint2``.
@@ -175,7 +175,7 @@ def chosen(names: Sequence[str], scenario: Scenario) -> tuple[Chosen, ...]:
 
 
 def reductions(measures: Sequence[Chosen]) -> tuple[str, ...]:
-    """What a rollout watches for measures; raises ValueError with one that it cannot have."""
+    """Reductions of a rollout that measures need; raises ValueError with a measure that has none."""
     names = []
     for x in measures:
         if x.measure is None or x.measure.reduction is None:
@@ -238,7 +238,7 @@ def _cost_between(run: Run, cost: Callable[..., Any]) -> float:
 
 
 def _of_function(name: str, result: Result) -> dict[str, float]:
-    """What a function of the user's says of a run: a number, or several by their names."""
+    """Numbers that a user's function returns for a run, by name."""
     value = imported(name, result.scenario.source.folder)(result)
     short = name.rpartition(":")[2]
     given = value if isinstance(value, dict) else {short: value}
@@ -246,7 +246,7 @@ def _of_function(name: str, result: Result) -> dict[str, float]:
 
 
 def _part(x: Chosen, values: Array, robot: Dynamics) -> Any:
-    """The part of one joint, or the largest."""
+    """Value of one joint, or the largest over all."""
     assert x.measure is not None
     if not x.measure.axis:
         return values
@@ -256,7 +256,7 @@ def _part(x: Chosen, values: Array, robot: Dynamics) -> Any:
 
 
 def place_of(x: Chosen, robot: Dynamics) -> int:
-    """Which part a joint's name, or number, is."""
+    """Place of a joint among the parts of a measure, by its name or number."""
     assert x.measure is not None
     names = {"n": robot.independent, "d": robot.actuated}.get(x.measure.axis, robot.joint_names)
     if x.part in names:
@@ -269,6 +269,6 @@ def place_of(x: Chosen, robot: Dynamics) -> int:
 
 
 def parts_of(x: Chosen, robot: Dynamics) -> int:
-    """How many parts a measure has that joints have."""
+    """Number of parts of a measure that joints have."""
     assert x.measure is not None
     return {"q": robot.nq, "n": robot.nv, "d": len(robot.actuated)}[x.measure.axis]

@@ -73,7 +73,7 @@ class Points:
 
     @cached_property
     def measures(self) -> Any:
-        """What is kept of each point."""
+        """Measures that are kept of each point."""
         study = self.study
         if study.function is not None:
             return ()
@@ -96,7 +96,7 @@ class Points:
 
     @cached_property
     def alone(self) -> str | None:
-        """Why points run one by one; None if they are runs of rollouts."""
+        """Reason why points run one by one; None if they are runs of rollouts."""
         if self.study.function is not None:
             return "a function is asked"
         if self.study.method == "runs":
@@ -107,7 +107,7 @@ class Points:
         return why
 
     def method_in_words(self, in_this_process: bool) -> str:
-        """How points run, and what would be faster."""
+        """Method by which points run, and a faster one if there is, in words."""
         if self.alone is None:
             return "as rollouts"
         words, cores = f"one by one ({self.alone})", threads()
@@ -143,7 +143,7 @@ class Points:
 
     @cached_property
     def _no_lane(self) -> dict[str, str | None]:
-        """Why changes are no lanes of a rollout, by field; None of those that are."""
+        """Reasons why changes are no lanes of a rollout, by field; None for those that are."""
         return {c.path: self._why_no_lane(c) for c in self.changes}
 
     def _why_no_lane(self, c: Change) -> str | None:
@@ -209,7 +209,7 @@ class Points:
                 imported(x.function, self.scenario.source.folder)
 
     def _blamed(self, problem: AppellError) -> str:
-        """What is wrong with all points, with the variable that is to blame if it is one."""
+        """Error of all points, with the variable that causes it if there is one."""
         middle = self.design.middle()
         for c in self.changes:
             try:
@@ -225,7 +225,7 @@ class Points:
 
     @cached_property
     def block(self) -> int:
-        """How many points are computed and written together."""
+        """Number of points that are computed and written together."""
         if self.study.block is not None:
             return self.study.block
         if self.alone is not None:
@@ -366,7 +366,7 @@ class Points:
             self._run(prepared, places[good], {n: x[good] for n, x in values.items()}, table)
 
     def _refused(self, values: Mapping[str, Any]) -> str | None:
-        """Why a point is none."""
+        """Reason why a point cannot be built; None if it can."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -463,13 +463,13 @@ def _chosen_runs(runs: Rollout, places: Any) -> Rollout:
 
 
 def _placed(study: Study, entry: str, problem: InputError) -> str:
-    """What is wrong with an entry of the study, with its place in the file."""
+    """Error about an entry of the study, with its place in the file."""
     place = study.source.place((entry,))
     return f"{place}{str(problem).removeprefix(entry)}"
 
 
 def _lost(runs: Rollout, k: int) -> str:
-    """Why a run of a rollout failed."""
+    """Reason why a run of a rollout failed."""
     at = runs.reductions["failed_at"][k]
     if np.isfinite(at):
         return f"numbers are not finite from {at:.6g} s on"

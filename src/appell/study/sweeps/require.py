@@ -26,7 +26,7 @@ def parquet() -> Any:
 
 
 def cryptography() -> None:
-    """By which workers on this machine know each other."""
+    """Require the package that makes certificates for workers on this machine."""
     if find_spec("cryptography") is None:
         raise AppellError("--workers needs cryptography: pip install 'appell[cluster]'.")
 

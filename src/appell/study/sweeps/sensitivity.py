@@ -32,8 +32,8 @@ class SobolIndices(NamedTuple):
         first_bounds: Low and high, (variables, 2).
         total: What is lost without it, with all that it does together with others.
         total_bounds: Low and high.
-        confidence: Of the bounds.
-        samples: Of the points, how many times (variables + 2) went in.
+        confidence: Confidence level of the bounds.
+        samples: Number of samples used, of (variables + 2) points each.
     """
 
     variables: tuple[str, ...]
@@ -53,11 +53,11 @@ def sobol_indices(
     A sample of which a point failed, or has an infinite measure, is left out.
 
     Args:
-        sweep: Its results.
-        measure: Of which.
-        confidence: Of the bounds, by the bootstrap.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
+        sweep: Results of a sweep.
+        measure: Name of the measure.
+        confidence: Confidence level of the bounds.
+        resamples: Number of resamples of the bootstrap.
+        seed: Seed of the bootstrap.
 
     Returns:
         `SobolIndices`.
@@ -96,8 +96,8 @@ def bootstrap_bounds(
 
     Args:
         f: A measure at the samples A, B and the mixed ones, (variables + 2, samples).
-        confidence: Of the bounds.
-        resamples: Of the bootstrap.
+        confidence: Confidence level of the bounds.
+        resamples: Number of resamples of the bootstrap.
         rng: Draws them.
     """
     from scipy.special import ndtr, ndtri
@@ -137,12 +137,12 @@ def _indices(means: Array) -> Array:
 
 
 def _batches(resamples: int, n: int) -> list[int]:
-    """How many resamples are drawn at a time, so that they fit the memory."""
+    """Numbers of resamples that are drawn at a time, so that they fit into memory."""
     most = max(1, _WEIGHTS // n)
     return [min(most, resamples - k) for k in range(0, resamples, most)]
 
 
 def _often(n: int, resamples: int, rng: np.random.Generator) -> Array:
-    """How often each of n samples is drawn, (resamples, n)."""
+    """Counts by which each of n samples is drawn, (resamples, n)."""
     drawn = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(resamples))
     return np.array([*drawn], dtype=float)

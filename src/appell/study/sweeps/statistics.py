@@ -38,7 +38,7 @@ class Spread(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """How many numbers lie between edges, and how many below the first and above the last."""
+    """Counts of numbers between edges, below the first and above the last."""
 
     edges: Array
     counts: Array
@@ -160,7 +160,7 @@ class Groups(NamedTuple):
     Attributes:
         code: The group of each point, (points,).
         centre: Of each group, the median of the variable; its number where ``names`` are given.
-        names: Of values that are no numbers.
+        names: Values that are no numbers, as text.
     """
 
     code: Places
@@ -169,7 +169,7 @@ class Groups(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Of each group, quantiles, mean and number of the finite values; NaN of a group without."""
+    """Quantiles, mean and number of finite values in each group; NaN for a group without any."""
 
     q05: Array
     median: Array

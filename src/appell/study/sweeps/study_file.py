@@ -22,7 +22,7 @@ RESERVED = ("point", "failed", "reason")  # columns of every sweep
 
 
 class RolloutSection(Section):
-    """How points are computed that are runs of one rollout."""
+    """Settings of points that are runs of a rollout."""
 
     integrator: Literal["rk4", "semi_implicit_euler", "implicit_midpoint"] = Field(
         default="rk4", description="how a step is computed"
@@ -48,13 +48,13 @@ class Study(Section):
         correlated: Variables that go together.
         sampling: How the points lie.
         points: How many; of "saltelli", for each of the variables and two more.
-        seed: Of the random numbers in sampling.
+        seed: Seed of the random numbers in sampling.
         measures: What is kept of each point.
         cost: module:name of a function of t, q, v and tau, where something is followed also of
             the desired q and v, as a rollout takes it; its integral is the measure "cost".
         tolerance: Of settling_time and success, rad or m.
         method: "rollout", "runs", or whichever suits.
-        rollout: How points are computed that are runs of one rollout.
+        rollout: Settings of points that are runs of a rollout.
         block: Points that are computed and written together.
         tune: What is to be optimised.
     """
@@ -145,7 +145,7 @@ class Study(Section):
 
     @property
     def source(self) -> Source:
-        """Where it was written."""
+        """File, or place in a file, where the study was written."""
         return self._source
 
     @property
@@ -179,7 +179,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""The study in a .toml or .json file, checked.
 
     Args:
-        path: Of the file; paths in it are meant from its folder.
+        path: The study file; paths in it are relative to its folder.
 
     Returns:
         A `Study`.

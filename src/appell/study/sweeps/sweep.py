@@ -85,7 +85,7 @@ class Sweep:
         return self.columns["failed"]
 
     def reasons(self) -> dict[str, int]:
-        """Why points failed, and how many; the most frequent first."""
+        """Reasons of failed points with their counts, the most frequent first."""
         counts = Counter(self.columns["reason"][self.failed].tolist())
         return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
@@ -124,7 +124,7 @@ class Sweep:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What came of it in numbers: spreads, worst points, sensitivities, a summary."""
+        """Statistics of the results: spreads, worst points, sensitivities, a summary."""
         from appell.study.sweeps.sweep_statistics import Statistics
 
         return Statistics(self)
@@ -162,7 +162,7 @@ class Sweep:
         """Write all columns to a CSV file, a row per point.
 
         Args:
-            path: Of the file.
+            path: The file to write.
 
         Returns:
             Nothing; columns have the units of the measures.
@@ -179,7 +179,7 @@ class Sweep:
         """The scenario of a point.
 
         Args:
-            point: Its number.
+            point: Number of the point.
 
         Returns:
             A `Scenario`.
@@ -190,7 +190,7 @@ class Sweep:
         """A point by itself: the whole run, with events found exactly.
 
         Args:
-            point: Its number.
+            point: Number of the point.
 
         Returns:
             A `Result`.
@@ -225,7 +225,7 @@ def sweep(
         workers: Processes of Dask on this machine; without them points are computed in this one.
         scheduler: The address of a scheduler of Dask, such as "tcp://10.0.0.1:8786".
         security: A `distributed.Security`, for TLS; Dask's own configuration without it.
-        target: Of rollouts: "cpu", "cuda", or "auto", the GPU where a worker has one.
+        target: Where rollouts run: "cpu", "cuda", or "auto", the GPU where a worker has one.
         patience: How long to wait for a scheduler that is lost, s.
         progress: Is shown what happens: `appell.study.sweeps.sweep_progress`.
 
@@ -312,7 +312,7 @@ def _in_folder(
 
 
 def _announce(points: Points, engine: DaskEngine | None, progress: Progress) -> None:
-    """What a user should know before points are computed."""
+    """Report what a user should know before points are computed."""
     progress.note(f"points run {points.method_in_words(engine is None)}")
     if points.known_loads:
         progress.note(

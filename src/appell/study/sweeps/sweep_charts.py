@@ -19,7 +19,7 @@ _MEDIAN, _SHARE, _WORST = COLOURS[0], COLOURS[1], COLOURS[6]
 
 
 def named(name: str, unit: str) -> str:
-    """What an axis shows, with its unit if it has one."""
+    """Label of an axis: what it shows, with its unit if it has one."""
     return f"{name}, {unit}" if unit else name
 
 
@@ -37,7 +37,7 @@ def distributions(of: Statistics, names: Sequence[str]) -> Chart:
 
 
 def histogram_panel(of: Statistics, name: str) -> Panel:
-    """How many points have which value of a measure or variable."""
+    """Histogram of a measure or variable over the points."""
     variable = name in of.variables
     colour = COLOURS[5] if variable else COLOURS[0]
     unit = "" if variable else of.unit(name)

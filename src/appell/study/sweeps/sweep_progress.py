@@ -1,4 +1,4 @@
-"""What is shown while a sweep runs: a bar on a terminal, lines elsewhere and in its log."""
+"""Progress of a sweep: a bar on a terminal, lines elsewhere and in its log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Progress:
     rate: float | None = None  # points per second, when some have been computed
 
     def note(self, text: str) -> None:
-        """Something that a user should know."""
+        """Report something that a user should know."""
         self.log(text)
         self.show(text)
 
@@ -38,7 +38,7 @@ class Progress:
 
 
 class Seen:
-    """What has been done so far."""
+    """Count of points that are done, and of those that failed."""
 
     def __init__(self, progress: Progress, count: int, left: int, failed: int = 0) -> None:
         self.progress, self.count = progress, count
@@ -47,7 +47,7 @@ class Seen:
         self.last_line = self.begun
 
     def advance(self, points: int) -> None:
-        """So many more points are done."""
+        """Count points that are done."""
         self.done += points
         now = monotonic()
         if now - self.last_line >= _EVERY:
@@ -56,7 +56,7 @@ class Seen:
         self.update()
 
     def failed(self, points: int) -> None:
-        """So many of them failed."""
+        """Count points that failed."""
         self.failures += points
         self.update()
 
@@ -69,7 +69,7 @@ class Seen:
         return (self.done - self.before) / max(monotonic() - self.begun, 1e-9)
 
     def line(self) -> str:
-        """Done, rate, time left and failures, in words."""
+        """Points done, rate, time left and failures, in words."""
         left = (self.count - self.done) / self.rate if self.rate > 0 else float("inf")
         failed = f", {self.failures:,} failed" if self.failures else ""
         return (

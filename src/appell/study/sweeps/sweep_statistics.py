@@ -1,4 +1,4 @@
-"""What came of a sweep, in numbers: for its report, for the terminal and for --json."""
+"""Statistics of a sweep: for its report, for the terminal and for --json."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Failure(NamedTuple):
     """A reason why points failed; numbers in it may differ.
 
     Attributes:
-        reason: Of the first of the points.
+        reason: That of the first of the points.
         total: How many points failed for it.
         points: All of them.
         texts: How many texts differ in their numbers.
@@ -61,7 +61,7 @@ class Failure(NamedTuple):
 
 
 class Statistics:
-    """What came of a sweep; each part is computed when it is first used, once."""
+    """Statistics of a sweep; each part is computed once, when it is first used."""
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
@@ -74,17 +74,17 @@ class Statistics:
 
     @cached_property
     def planned(self) -> int:
-        """How many points the study has."""
+        """Number of points of the study."""
         return Design(self.sweep.study).count
 
     @cached_property
     def failed(self) -> int:
-        """How many points failed."""
+        """Number of failed points."""
         return int(np.count_nonzero(self.sweep.failed))
 
     @cached_property
     def failures(self) -> list[Failure]:
-        """Why points failed, the most frequent reason first."""
+        """Reasons of failed points, the most frequent first."""
         where = np.flatnonzero(self.sweep.failed)
         points = self.sweep["point"][where].tolist()
         kinds: dict[str, str] = {}  # by text
@@ -160,7 +160,7 @@ class Statistics:
         return self._worst[measure]
 
     def rows(self, points: Any) -> Array:
-        """Where points are in the columns, by their numbers."""
+        """Rows of points in the columns, by their numbers."""
         return np.searchsorted(self.sweep["point"], points)
 
     # What matters
@@ -240,7 +240,7 @@ class Statistics:
 
     @cached_property
     def how(self) -> str:
-        """How points were computed, in words; empty if that is not known."""
+        """Method by which points were computed, in words; empty if that is not known."""
         study = self.sweep.study
         try:
             alone = self._points.alone if self._points is not None else ""
@@ -266,12 +266,12 @@ class Statistics:
 
     @cached_property
     def differences(self) -> dict[str, Difference]:
-        """How far rollouts are from exact runs, by measure."""
+        """Differences between rollouts and exact runs, by measure."""
         return differences(self.sweep.compared, self.measures)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What one must know before the numbers are used, in words."""
+        """Warnings that one must read before the numbers are used."""
         warnings = []
         if len(self.sweep) < self.planned:
             warnings.append(
@@ -306,7 +306,7 @@ class Statistics:
 
     @cached_property
     def verdict(self) -> str:
-        """What came of it, in a sentence."""
+        """Outcome of the sweep, in a sentence."""
         count = len(self.sweep)
         done = f"{count:,} points" if count != 1 else "1 point"
         if count < self.planned:
@@ -336,7 +336,7 @@ class Statistics:
         return f"{text}, {self.never(name)}" if numbers.infinite else text
 
     def never(self, measure: str) -> str:
-        """How many values are infinite, in words."""
+        """Number of infinite values, in words."""
         numbers = self.numbers(measure)
         of = numbers.infinite + len(numbers.finite)
         return f"{numbers.infinite:,} of {of:,} {NEVER.get(measure, 'are infinite')}"
@@ -434,5 +434,5 @@ def _indices(x: SobolIndices) -> dict[str, Any]:
 
 
 def summary(sweep: Sweep) -> dict[str, Any]:
-    """What came of a sweep, as plain data."""
+    """Summary of a sweep as plain data."""
     return sweep.statistics.summary()

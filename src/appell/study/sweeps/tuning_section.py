@@ -1,4 +1,4 @@
-"""What a study optimises: parameters within bounds, an objective, constraints."""
+"""Table of a study that is to be optimised: parameters within bounds, objective, constraints."""
 
 from __future__ import annotations
 

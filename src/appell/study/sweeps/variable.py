@@ -1,4 +1,4 @@
-"""What varies in a study: a number by its distribution, or values to choose from."""
+"""Variables of a study: numbers with a distribution, or values to choose from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made small or large, and what is held to bounds: numbers of a measure over the samples.
+"""Objective and constraints: numbers of a measure over the samples.
 
 Samples are the points of a study. A failed sample has no measures: parameters at which one fails
 keep no constraint, however good the others are.
@@ -48,31 +48,31 @@ class Aim(NamedTuple):
         return float(np.sort(x)[self.place(len(x))])
 
     def place(self, count: int) -> int:
-        """Of a quantile: which of so many samples it is, the best first."""
+        """Place of a quantile among so many samples, the best first."""
         assert not isinstance(self.over, str)
         return min(count - 1, max(0, int(np.ceil(self.over * count - 1e-9)) - 1))
 
     def margin(self, value: float) -> float:
-        """How far within its bound a value is; negative beyond it."""
+        """Distance of a value from its bound; negative beyond it."""
         assert self.bound is not None
         return self.sign * (self.bound - value)
 
     @property
     def scale(self) -> float:
-        """By which margins are made comparable."""
+        """Size of the bound, by which margins are divided to compare them."""
         assert self.bound is not None
         return abs(self.bound) or 1.0
 
     @property
     def unit(self) -> str:
-        """Of the measure."""
+        """Unit of the measure."""
         if self.own_unit is not None:
             return self.own_unit
         known = MEASURES.get(self.measure.partition(".")[0])
         return known.unit if known is not None else ""
 
     def in_words(self, samples: int) -> str:
-        """In words: "effort", "mean effort", "effort that 95 % do not exceed"."""
+        """Aim in words: "effort", "mean effort", "effort that 95 % do not exceed"."""
         if samples < 2:
             return self.column
         if isinstance(self.over, str):
@@ -106,7 +106,7 @@ class Aims(NamedTuple):
         return Aims(first, tuple(others))
 
     def evaluated(self, x: Sequence[float], columns: Mapping[str, Any], count: int) -> Evaluation:
-        """What parameters are worth, by the columns of their samples."""
+        """Evaluation of parameters, from the columns of their samples."""
         pairs = zip(columns["failed"], columns["reason"], strict=True)
         reasons = [str(why) if lost else None for lost, why in pairs]
         if None in reasons:

@@ -51,7 +51,7 @@ class _Terms:
         return np.array([self.aim.sign * self.aim.of(table.max(axis=1))])
 
     def rows(self, table: Array) -> tuple[list[Row], Array]:
-        """Which measures of samples the terms depend on, and how: (terms, rows)."""
+        """Measures of samples on which the terms depend, and the weights of each, (terms, rows)."""
         joint = table.argmax(axis=1)
         if self.split:
             pairs = [(s, j) for s in range(self.count) for j in range(len(self.parts))]
@@ -184,7 +184,7 @@ class Descent:
         return self.jacobians(y)[0][0] / self.scale
 
     def margins(self, y: Array) -> Array:
-        """What must not be negative."""
+        """Margins, which must not be negative."""
         e = self.at(y[: len(self.u)])
         if e.failed:
             return np.full(self.count, -1.0)
@@ -210,7 +210,7 @@ class Descent:
 
     @property
     def count(self) -> int:
-        """How many margins there are."""
+        """Number of margins."""
         every = self.trials.count
         split = [self.objective] if self.epigraph else []
         return sum(every * len(x.parts) if x.split else 1 for x in (*split, *self.constraints))

@@ -1,4 +1,4 @@
-"""What parameters are worth: computed once, kept, and found again."""
+"""Evaluations of parameters: computed once, kept, and read again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many samples it has in all."""
+        """Number of samples in all."""
         return (self.end - self.begin) * (self.last - self.first)
 
 
@@ -135,7 +135,7 @@ class Evaluator:
         self.progress.evaluated(len(new), computed, failed, self.best_in_words())
 
     def best_in_words(self) -> str:
-        """The best so far, in words."""
+        """Best evaluation so far, in words."""
         if self.best is None:
             return "nothing yet"
         aims, count = self.trials.aims, self.trials.count
@@ -145,7 +145,7 @@ class Evaluator:
         return text if aims.feasible(self.best) else f"{text}, constraints not kept"
 
     def next_iteration(self) -> None:
-        """What is asked for from now on belongs to the next iteration."""
+        """Count evaluations from now on with the next iteration."""
         self.iteration += 1
         self.progress.iterated(self.iteration)
 

@@ -77,7 +77,7 @@ class Evolution:
         return self.evaluate(self.trials.space.values(rows)) if len(rows) else []
 
     def violations(self, u: Array) -> Array:
-        """By how much each constraint is not kept, (constraints, candidates)."""
+        """Violation of each constraint, (constraints, candidates)."""
         aims, count = self.trials.aims, self.trials.count
         found = np.array([aims.violations(e, count) for e in self.at(u)]).T
         return found if u.ndim > 1 else found[:, 0]

@@ -66,7 +66,7 @@ class SearchSpace:
 
     @property
     def start(self) -> Array | None:
-        """Where a search starts, if it is known of all parameters."""
+        """Start of a search, if it is known for all parameters."""
         return None if np.isnan(self._start).any() else self._start
 
     @property

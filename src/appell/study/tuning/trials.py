@@ -71,7 +71,7 @@ class Trials(Points):
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """Number of samples."""
         return self.samples.count
 
     def columns(
@@ -92,7 +92,7 @@ class Trials(Points):
 
     @cached_property
     def measures(self) -> Any:
-        """What is kept of each sample; for gradients also of each joint."""
+        """Measures that are kept of each sample; for gradients also those of each joint."""
         own = super().measures
         return own if not self.parts or not own else (*own, *self._parts(own))
 

@@ -51,7 +51,7 @@ def tune(
         folder: Where evaluations and results are kept; in memory without it.
         workers: Processes of Dask on this machine, for evolution; without them all is computed in
             this process, rollouts on all cores.
-        target: Of rollouts: "cpu", "cuda", or "auto", the GPU where there is one.
+        target: Where rollouts run: "cpu", "cuda", or "auto", the GPU where there is one.
         progress: Is shown what happens: `appell.study.tuning.tune_progress`.
 
     Returns:
@@ -106,7 +106,7 @@ def tune(
 
 
 def _announce(trials: Trials, shown: TuneProgress, workers: int | None, memory: Memory) -> None:
-    """What a user should know before it begins."""
+    """Report what a user should know before it begins."""
     tune = trials.asked.tune
     assert tune is not None
     how = trials.method_in_words(workers is None)

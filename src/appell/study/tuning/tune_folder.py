@@ -1,4 +1,4 @@
-"""What a tune keeps on disk, so that one that was killed goes on where it stood.
+"""Folder of a tune, so that one that was killed goes on where it stood.
 
     study.json           the study, and what evaluations depend on
     evaluations.jsonl    every evaluation, a line each, in the order in which they came
@@ -34,7 +34,7 @@ Record = dict[str, Any]
 
 
 def hash_of(bundle: Bundle) -> str:
-    """What a search depends on: all that the study says, but for when it ends."""
+    """Hash of what a search depends on: all of the study but the criteria by which it ends."""
     fixed = _fixed(json.loads(bundle.text))
     digest = sha256(json.dumps(fixed).encode())
     for name, content in sorted(bundle.files.items()):
@@ -199,7 +199,7 @@ def _record(line: bytes) -> Record | None:
 
 
 def _head(folder: Path) -> dict[str, Any]:
-    """What study.json says of a tune's folder."""
+    """Contents of study.json in a tune's folder, checked."""
     path = folder / _STUDY
     try:
         head = json.loads(path.read_text())

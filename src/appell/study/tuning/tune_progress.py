@@ -1,4 +1,4 @@
-"""What is shown while a tune runs: one line on a terminal, lines elsewhere and in its log."""
+"""Progress of a tune: one line on a terminal, lines elsewhere and in its log."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Inexact(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """What it is, in words."""
+        """Violation in words."""
         return (
             f"{self.aim.column} of sample {self.sample} is {self.exact:.6g}, and not "
             f"{self.aim.limit}"
@@ -83,7 +83,7 @@ class Tuned:
         study: What was tuned.
         parameters: The best parameters that were found, by name.
         own: Those that the scenario has; None where it has several, or none.
-        units: Of the parameters, by name.
+        units: Units of the parameters, by name.
         objective: The best value of the objective; NaN if nothing was found without failed samples.
         objective_before: With the scenario's own parameters; NaN if a sample fails with them, or
             if nobody knows them.
@@ -134,7 +134,7 @@ class Tuned:
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """Number of samples."""
         from appell.study.tuning.trials import Samples
 
         return Samples(self.study, {}).count
@@ -155,7 +155,7 @@ class Tuned:
 
     @property
     def verdict(self) -> str:
-        """What came of it, in one sentence."""
+        """Outcome of the tune, in one sentence."""
         text = self._outcome()
         return f"interrupted; so far, {text}" if self.interrupted else text
 
@@ -200,7 +200,7 @@ class Tuned:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What one should know of the result."""
+        """Warnings about the result."""
         warnings = []
         if not self.converged and not self.interrupted:
             warnings.append(f"not converged: {self.why}")
@@ -223,7 +223,7 @@ class Tuned:
         return inexact(self.aims, self.compared)
 
     def summary(self) -> dict[str, Any]:
-        """What summary.json holds."""
+        """Contents of summary.json."""
         history = self.history
         return {
             "title": self.study.title,
