@@ -175,7 +175,7 @@ def chosen(names: Sequence[str], scenario: Scenario) -> tuple[Chosen, ...]:
 
 
 def reductions(measures: Sequence[Chosen]) -> tuple[str, ...]:
-    """Reductions of a rollout that measures need; raises ValueError with a measure that has none."""
+    """Reductions of a rollout for measures; raises ValueError with a measure that has none."""
     names = []
     for x in measures:
         if x.measure is None or x.measure.reduction is None:
