@@ -299,7 +299,7 @@ CLAIMS: dict[str, dict[str, Check]] = {
     },
     "docs/tune.md": {
         "by more than 1 % of the bound": constant("study.tuning.tuned:INEXACT", 0.01),
-        "(`step`, 0.001 s)": lambda: Study.model_fields["rollout"].default.step == 0.001,
+        "(`[rollout] step`, 0.001 s)": lambda: Study.model_fields["rollout"].default.step == 0.001,
     },
     "docs/simulation.md": {
         "located to 1e-12 s": asserted(
