@@ -103,7 +103,7 @@ def survive(
     """
     file = folder / "study.toml"
     file.write_text(STUDY.format(points=points, block=block))
-    out, count = folder / "disturbed", -(-points // block)
+    out, count, errors = folder / "disturbed", -(-points // block), folder / "errors.txt"
     say(f"{points:,} points in {count} blocks, in this process")
     begun = time.perf_counter()
     alone = sweep(read_study(file), folder / "alone").columns
@@ -113,7 +113,7 @@ def survive(
     begun = time.perf_counter()
     cluster = Cluster(2)
     try:
-        client = _client(file, out, cluster.address)
+        client = _client(file, out, cluster.address, errors)
 
         def until(share: float) -> None:
             _wait(lambda: len(parts(out)) >= share * count, client)
@@ -129,15 +129,16 @@ def survive(
         kills["client"] += 1
         say("the client was killed")
         before = {file: file.stat().st_mtime_ns for file in parts(out).values()}
-        client = _client(file, out, cluster.address)
+        client = _client(file, out, cluster.address, errors)
         until(0.7)
         cluster.restart_scheduler()
         kills["scheduler"] += 1
         say("the scheduler was killed, and started again")
-        assert client.wait(timeout=1800) == 0, "the client ended with an error"
+        assert client.wait(timeout=1800) == 0, f"the client failed: {errors.read_text()}"
         disturbed = time.perf_counter() - begun
         again = [f.name for f, t in before.items() if f.stat().st_mtime_ns != t]
         assert not again, f"computed twice: {again}"
+        assert not errors.read_text(), f"the client printed: {errors.read_text()}"
     finally:
         _kill(client)
         cluster.close()
@@ -169,9 +170,13 @@ def same(a: dict[str, Any], b: dict[str, Any]) -> None:
         assert equal, f"column {name} differs"
 
 
-def _client(file: Path, out: Path, address: str) -> subprocess.Popen[bytes]:
+def _client(file: Path, out: Path, address: str, errors: Path) -> subprocess.Popen[bytes]:
+    """The command that sweeps, quietly; what it prints as errors is appended to a file."""
     command = [sys.executable, "-m", "appell", "sweep", "run", str(file), "-o", str(out), "-q"]
-    return subprocess.Popen([*command, "--scheduler", address], start_new_session=True)
+    with errors.open("ab") as stderr:
+        return subprocess.Popen(
+            [*command, "--scheduler", address], stderr=stderr, start_new_session=True
+        )
 
 
 def _wait(ready: Callable[[], bool], client: subprocess.Popen[bytes]) -> None:

@@ -22,13 +22,20 @@ _SETTINGS = {
 @contextmanager
 def silent_dask() -> Iterator[None]:
     """No log lines of Dask: the sweep itself reports what goes wrong, in words of its own."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    distributed()  # sets the levels of its loggers when it is imported
+    loggers = [logging.getLogger(name) for name in [*logging.root.manager.loggerDict]]
+    levels = {
+        logger: logger.level
+        for logger in loggers
+        if logger.name.partition(".")[0] == "distributed" and logger.level
+    }
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 @contextmanager
