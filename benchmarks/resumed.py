@@ -12,8 +12,8 @@ from statistics import median
 from typing import Any
 
 from appell.study import Study
-from appell.study.sweeps.dataset import parts
 from appell.study.sweeps.points import Points
+from appell.study.sweeps.storage.dataset import parts
 from benchmarks.machine import machine
 
 _LIMIT = 1800.0  # s for a new block

@@ -115,7 +115,7 @@ def on_dask(points: int, rounds: int = 3) -> dict[str, Any]:
 TIMED = """
 import sys, time
 from appell.study import read_study, sweep
-from appell.study.sweeps import dask_engine
+from appell.study.sweeps.engine import dask_engine
 
 if __name__ == "__main__":
     run, seen = dask_engine._Session.run, []

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from appell.study import read_study, sweep
-from appell.study.sweeps.dataset import parts, read_columns
+from appell.study.sweeps.storage.dataset import parts, read_columns
 from benchmarks.sweeps import kept, write
 
 STUDY = """

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from appell.cli import app
 from appell.show.viewer.view import view_file
 from appell.study import read_study
-from appell.study.sweeps.dataset import parts
+from appell.study.sweeps.storage.dataset import parts
 
 SCENARIO = """
 robot = {model = "planar_chain", options = {n = 2}}

@@ -19,7 +19,7 @@ import numpy as np
 import appell
 from appell.identify.data.filters import settling
 from appell.study import Study, sweep
-from appell.study.sweeps.sensitivity import sobol_indices
+from appell.study.sweeps.results.sensitivity import sobol_indices
 from tests.docs.blocks import FENCE, ROOT, blocks
 
 Check = Callable[[], bool]

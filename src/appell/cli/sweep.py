@@ -122,8 +122,8 @@ def run_sweep(
     """
     from appell import study as studies
     from appell.show.sweep_report import summary, write_sweep
-    from appell.study.sweeps.dataset import study_in
     from appell.study.sweeps.require import has_parquet
+    from appell.study.sweeps.storage.dataset import study_in
     from appell.study.sweeps.study_file import with_points
 
     within = study.is_dir()

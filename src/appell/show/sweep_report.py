@@ -18,11 +18,11 @@ from appell.show.figure import figure_html
 from appell.show.head import Head
 from appell.show.page import page
 from appell.show.sweep_tables import joined, note
-from appell.study.sweeps.statistics import between
+from appell.study.sweeps.results.statistics import between
+from appell.study.sweeps.results.sweep_charts import distributions, responses, shares, sobol_chart
+from appell.study.sweeps.results.sweep_statistics import WORST, Statistics, percent
+from appell.study.sweeps.results.sweep_statistics import summary as summary
 from appell.study.sweeps.sweep import Sweep
-from appell.study.sweeps.sweep_charts import distributions, responses, shares, sobol_chart
-from appell.study.sweeps.sweep_statistics import WORST, Statistics, percent
-from appell.study.sweeps.sweep_statistics import summary as summary
 
 FILES = {
     "study.json": "what was swept, and by which versions",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from appell.show.page import table
-from appell.study.sweeps.statistics import value_text
+from appell.study.sweeps.results.statistics import value_text
+from appell.study.sweeps.results.sweep_statistics import EARLIEST, Statistics
 from appell.study.sweeps.sweep import Sweep
-from appell.study.sweeps.sweep_statistics import EARLIEST, Statistics
 from appell.study.sweeps.variable import Variable
 
 _KINDS = 40  # reasons of failures that are listed

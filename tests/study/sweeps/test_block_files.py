@@ -12,8 +12,8 @@ import pytest
 from appell.errors import AppellError, InputError
 from appell.study import Study, open_sweep, sweep
 from appell.study.sweeps import require
-from appell.study.sweeps.block_files import FORMATS
-from appell.study.sweeps.dataset import parts
+from appell.study.sweeps.storage.block_files import FORMATS
+from appell.study.sweeps.storage.dataset import parts
 from benchmarks.unkind import same
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.02}}

@@ -11,8 +11,8 @@ import pytest
 
 from appell.errors import AppellError
 from appell.study import Study, open_sweep, sweep
-from appell.study.sweeps import dask_engine
 from appell.study.sweeps.bundle import versions
+from appell.study.sweeps.engine import dask_engine
 from appell.study.sweeps.sweep_progress import Progress
 from benchmarks.unkind import Cluster, same, survive
 
@@ -186,7 +186,7 @@ def writable(client):
     return sorted(found)
 
 if __name__ == "__main__":
-    from appell.study.sweeps import dask_engine
+    from appell.study.sweeps.engine import dask_engine
     seen = []
     run = dask_engine._Session.run
     def watched(self, waiting):

@@ -16,10 +16,10 @@ import pytest
 from appell.compile.native import processor
 from appell.errors import InputError
 from appell.study import Study, open_sweep, read_study, sweep
-from appell.study.sweeps import block_files, dataset
 from appell.study.sweeps.bundle import bundle_of, versions
-from appell.study.sweeps.dataset import DiskError, parts, read_columns
 from appell.study.sweeps.points import Points
+from appell.study.sweeps.storage import block_files, dataset
+from appell.study.sweeps.storage.dataset import DiskError, parts, read_columns
 from benchmarks.unkind import same
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.05}}

@@ -9,7 +9,7 @@ import pytest
 import appell
 from appell.study import Study, sweep
 from appell.study.sweeps import sweep_progress
-from appell.study.sweeps.dataset import parts
+from appell.study.sweeps.storage.dataset import parts
 from appell.study.sweeps.sweep_progress import Bar, Lines, Progress, duration
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.05}}

@@ -20,7 +20,6 @@ from appell.study.run_scenario import Result, run
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build, robot_of
 from appell.study.scenario_tasks import FollowedTask
-from appell.study.sweeps.block_table import Columns, Table, reason_of
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
 from appell.study.sweeps.function import check_cost, check_function, numbers_of
@@ -33,6 +32,7 @@ from appell.study.sweeps.measures import (
     place_of,
     reductions,
 )
+from appell.study.sweeps.storage.block_table import Columns, Table, reason_of
 from appell.study.sweeps.study_file import Study
 
 _STEPS = 2**23  # of all runs of a block

@@ -21,19 +21,19 @@ from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
-from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.comparison import compare
-from appell.study.sweeps.dask_engine import DaskEngine
-from appell.study.sweeps.dataset import Dataset, joined, read_columns, read_head, study_in
+from appell.study.sweeps.engine.dask_engine import DaskEngine
 from appell.study.sweeps.points import Points
+from appell.study.sweeps.storage.block_table import Columns, Stretch
+from appell.study.sweeps.storage.dataset import Dataset, joined, read_columns, read_head, study_in
 from appell.study.sweeps.study_file import Study, read_study
 from appell.study.sweeps.sweep_progress import Progress, silent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from appell.study.sweeps.sweep_statistics import Statistics
+    from appell.study.sweeps.results.sweep_statistics import Statistics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,7 +109,7 @@ class Sweep:
         return self.columns["point"][good[np.argsort(key, kind="stable")[:count]]]
 
     def indices(self, measure: str, **options: Any) -> Any:
-        """Sobol indices of a measure: `appell.study.sweeps.sensitivity.sobol_indices`.
+        """Sobol indices of a measure: `appell.study.sweeps.results.sensitivity.sobol_indices`.
 
         Args:
             measure: One of ``measures``.
@@ -118,14 +118,14 @@ class Sweep:
         Returns:
             `SobolIndices`: shares of the variance, no unit.
         """
-        from appell.study.sweeps.sensitivity import sobol_indices
+        from appell.study.sweeps.results.sensitivity import sobol_indices
 
         return sobol_indices(self, measure, **options)
 
     @cached_property
     def statistics(self) -> Statistics:
         """Statistics of the results: spreads, worst points, sensitivities, a summary."""
-        from appell.study.sweeps.sweep_statistics import Statistics
+        from appell.study.sweeps.results.sweep_statistics import Statistics
 
         return Statistics(self)
 
@@ -139,7 +139,7 @@ class Sweep:
         Returns:
             A chart.
         """
-        from appell.study.sweeps.sweep_charts import sweep_chart
+        from appell.study.sweeps.results.sweep_charts import sweep_chart
 
         if measure is not None and measure not in self.measures:
             raise InputError(

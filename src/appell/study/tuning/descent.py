@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.robots.dynamics import Array
-from appell.study.sweeps.block_table import Columns
+from appell.study.sweeps.storage.block_table import Columns
 from appell.study.sweeps.tuning_section import TuneSection
 from appell.study.tuning.aims import Aim, Evaluation
 from appell.study.tuning.evaluator import Evaluator

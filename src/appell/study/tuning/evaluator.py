@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.robots.dynamics import Array
-from appell.study.sweeps.block_table import Columns
-from appell.study.sweeps.dataset import joined
+from appell.study.sweeps.storage.block_table import Columns
+from appell.study.sweeps.storage.dataset import joined
 from appell.study.tuning.aims import Evaluation
 from appell.study.tuning.trials import Trials
 from appell.study.tuning.tune_folder import Memory

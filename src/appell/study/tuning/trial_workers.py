@@ -15,11 +15,11 @@ import numpy as np
 
 from appell.errors import AppellError, shorten
 from appell.robots.dynamics import Array
-from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, opened
-from appell.study.sweeps.local_cluster import local_cluster, silent_dask
+from appell.study.sweeps.engine.local_cluster import local_cluster, silent_dask
+from appell.study.sweeps.engine.work import share_cores
 from appell.study.sweeps.require import distributed
-from appell.study.sweeps.work import share_cores
+from appell.study.sweeps.storage.block_table import Columns
 from appell.study.tuning.evaluator import Piece
 from appell.study.tuning.trials import Trials
 

@@ -13,12 +13,12 @@ from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import build, robot_of
-from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import changes_of, fields_at, plain
 from appell.study.sweeps.lanes import Prepared
 from appell.study.sweeps.measures import Chosen, chosen, parts_of
 from appell.study.sweeps.points import Points
+from appell.study.sweeps.storage.block_table import Columns
 from appell.study.sweeps.study_file import Study
 from appell.study.sweeps.tuning_section import Parameter
 from appell.study.sweeps.variable import Variable

@@ -15,9 +15,9 @@ from appell.errors import InputError, interrupted
 from appell.given import whole
 from appell.study.own_code import imported
 from appell.study.scenario_build import build
-from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.comparison import compare
+from appell.study.sweeps.storage.block_table import Columns
 from appell.study.sweeps.study_file import Study, read_study
 from appell.study.tuning.aims import Evaluation
 from appell.study.tuning.descent import Descent

@@ -25,7 +25,7 @@ from typing import Any
 
 from appell.errors import InputError
 from appell.study.sweeps.bundle import Bundle, differing
-from appell.study.sweeps.dataset import DiskError, appear, changed, locked
+from appell.study.sweeps.storage.dataset import DiskError, appear, changed, locked
 
 _STUDY, _EVALUATIONS, _LOG = "study.json", "evaluations.jsonl", "tune.log"
 _FREE = ("title", "block", ("tune", "iterations"), ("tune", "tolerance"))  # may change on the way

@@ -15,8 +15,8 @@ from appell.study.sweeps.comparison import Difference, allowed, differences, in_
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.measures import MEASURES, unit_for
 from appell.study.sweeps.points import Points
-from appell.study.sweeps.sensitivity import SobolIndices
-from appell.study.sweeps.statistics import (
+from appell.study.sweeps.results.sensitivity import SobolIndices
+from appell.study.sweeps.results.statistics import (
     Groups,
     Numbers,
     Response,

@@ -25,9 +25,9 @@ import numpy as np
 from appell.compile.native import processor
 from appell.errors import AppellError, InputError
 from appell.study.scenario import Source
-from appell.study.sweeps.block_files import format_of, part_files
-from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, differing
+from appell.study.sweeps.storage.block_files import format_of, part_files
+from appell.study.sweeps.storage.block_table import Columns, Stretch
 from appell.study.sweeps.study_file import Study, checked_study
 
 _STUDY, _POINTS, _INPUTS, _LOCK = "study.json", "points", "inputs", ".lock"

@@ -17,8 +17,8 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.robots.dynamics import Array
-from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.require import has_parquet, parquet
+from appell.study.sweeps.storage.block_table import Columns
 
 
 class Format(Protocol):

@@ -27,6 +27,7 @@ def test_points_of_a_sweep_are_those_of_its_study_also_when_they_are_read_again(
             assert np.array_equal(one[name], wanted[name])
         values = one._points.values_at(3)
         assert values == {name: one[name][3] for name in NAMES}
+        assert one.scenario(3).start.v["joint1"] == one["start.v.joint1"][3]
 
 
 def test_another_order_is_another_study():

@@ -15,12 +15,12 @@ from typing import Any
 
 from appell.compile.native import processor
 from appell.errors import AppellError, shorten
-from appell.study.sweeps.block_table import Columns, Stretch
 from appell.study.sweeps.bundle import Bundle, differing
-from appell.study.sweeps.local_cluster import local_cluster, silent_dask
+from appell.study.sweeps.engine.local_cluster import local_cluster, silent_dask
+from appell.study.sweeps.engine.work import VersionError, compute_block, environment
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.require import distributed
-from appell.study.sweeps.work import VersionError, compute_block, environment
+from appell.study.sweeps.storage.block_table import Columns, Stretch
 
 _LOOK = 1.0  # s between looks at whether the scheduler is there
 _TRY = 5.0  # s that a connection may take

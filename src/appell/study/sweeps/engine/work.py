@@ -6,9 +6,9 @@ import threading
 
 from appell.compile.native import processor
 from appell.errors import AppellError
-from appell.study.sweeps.block_table import Columns
 from appell.study.sweeps.bundle import Bundle, differing, opened, versions
 from appell.study.sweeps.points import Points
+from appell.study.sweeps.storage.block_table import Columns
 
 _own = threading.local()  # robots and kernels of each thread of a worker
 _one_at_a_time = threading.Lock()  # importing a study's modules

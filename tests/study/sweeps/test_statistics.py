@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from appell.study import Study
-from appell.study.sweeps.sensitivity import bootstrap_bounds
-from appell.study.sweeps.statistics import (
+from appell.study.sweeps.results.sensitivity import bootstrap_bounds
+from appell.study.sweeps.results.statistics import (
     MOST_LEVELS,
     Numbers,
     between,
@@ -21,8 +21,8 @@ from appell.study.sweeps.statistics import (
     some_of,
     value_text,
 )
+from appell.study.sweeps.results.sweep_statistics import percent
 from appell.study.sweeps.sweep import Sweep
-from appell.study.sweeps.sweep_statistics import percent
 
 
 def numbers(seed, n=2000):

@@ -325,7 +325,7 @@ def test_json_and_quiet(command):
 
 # Examples
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "studies"
 
 
 def shorter(name, **changes):

@@ -12,7 +12,7 @@ import pytest
 
 from appell import AppellError, InputError
 from appell.study import Study, tune
-from appell.study.sweeps.dataset import DiskError
+from appell.study.sweeps.storage.dataset import DiskError
 from appell.study.tuning.tune_folder import TuneFolder
 from appell.study.tuning.tune_progress import TuneProgress
 

@@ -10,8 +10,8 @@ import numpy as np
 from appell.charts.chart import Chart, Line, Panel
 from appell.charts.palette import COLOURS
 from appell.robots.dynamics import Array
-from appell.study.sweeps.statistics import Numbers, means, some_of, value_text
-from appell.study.sweeps.sweep_statistics import Statistics
+from appell.study.sweeps.results.statistics import Numbers, means, some_of, value_text
+from appell.study.sweeps.results.sweep_statistics import Statistics
 
 _LOGARITHMIC = ("log_uniform", "log_normal", "logarithmic")
 _FEW = 12  # values that have a column of their own in a histogram

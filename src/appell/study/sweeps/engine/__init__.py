@@ -1,0 +1,1 @@
+"""Points computed by workers of Dask: on this machine or on others."""
