@@ -162,7 +162,7 @@ def test_what_is_wrong_in_a_study_is_told_with_its_place(command, tmp_path, text
     ("arguments", "told"),
     [
         (("move.toml",), "move.toml is a scenario, not a study: appell run runs it, and appell"),
-        (("show", "study.toml"), "Give the folder that appell sweep wrote, such as study-sweep."),
+        (("show", "study.toml"), "Expected a folder that appell sweep wrote."),
         (("hundred.toml",), "hundred.toml: points = 100: sampling = 'saltelli' takes a power of "
          "two, such as 64 or 128."),
     ],
@@ -296,7 +296,7 @@ def test_a_load_that_the_law_knows_is_told(command, tmp_path):
         SCENARIO.replace(", believes = {payload = {mass = 0.0}}", "")
     )
     told = command("study.toml", "--points", 2).output
-    assert "one by one (the law knows 'robot.payload.mass', and is another one at each" in told
+    assert "one by one (the law knows 'robot.payload.mass', so that each point needs" in told
     assert "the law knows robot.payload.mass; give law.believes" in told
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from appell.compile.count import Polynomial
 from appell.show.document import (
     Document,
@@ -101,26 +99,6 @@ def test_a_table_of_many_joints_is_turned_and_empty_remarks_are_left_out():
     assert "|  | rms | worst |" in text
     assert "| joint 29 | 29 | 29 |" in text
     assert "remark" not in text
-
-
-def test_a_file_that_cannot_be_written_keeps_the_one_before(tmp_path, monkeypatch):
-    from pathlib import Path
-
-    from appell.errors import InputError
-    from appell.show.whole_file import write_whole
-
-    target = tmp_path / "a.html"
-    write_whole(target, "before")
-
-    def full(path, *_, **__):
-        path.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(InputError, match=r"a\.html cannot be written: No space left"):
-        write_whole(target, "after")
-    assert [x.name for x in tmp_path.iterdir()] == ["a.html"]
-    assert target.read_bytes() == b"before"
 
 
 def test_names_with_brackets_are_printed_as_they_are(capsys):

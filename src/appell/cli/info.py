@@ -65,7 +65,7 @@ def _draw(robot: Any, wanted: Path) -> Path:
     """Write the picture of a robot, and give the path that it has."""
     from appell.errors import InputError
     from appell.show.film_page import picture_svg
-    from appell.show.whole_file import write_whole
+    from appell.whole_file import write_whole
 
     if wanted.suffix.lower() != ".svg":
         raise InputError(f"--picture {wanted}: expected the name of an .svg file.")

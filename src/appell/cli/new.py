@@ -48,9 +48,9 @@ def new(
     Its JSON Schema is written beside it, by which editors complete it. For instance:
     appell new ur5 --task circle -o circle.toml && appell run circle.toml
     """
-    from appell.show.whole_file import write_whole
     from appell.study import json_schema
     from appell.study.starter import SCHEMA, new_scenario
+    from appell.whole_file import write_whole
 
     file = _usual_name(robot, loops) if output is None else output
     printed = str(file) == "-"

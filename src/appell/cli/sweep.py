@@ -211,6 +211,7 @@ def new_sweep(
     """
     from appell.study import read_scenario
     from appell.study.sweeps.study_starter import SCHEMA, new_study, study_schema
+    from appell.whole_file import write_whole
 
     file = output or Path(f"{scenario.stem}_study.toml")
     keep_inputs(file, scenario)
@@ -219,10 +220,10 @@ def new_sweep(
     if file.suffix != ".toml":
         raise InputError(f"{file}: studies are written as .toml files; give such a name.")
     text = new_study(read_scenario(scenario), scenario, file)
-    file.write_text(text)
+    write_whole(file, text)
     schema = file.with_name(SCHEMA)
     if force or not schema.exists():
-        schema.write_text(study_schema())
+        write_whole(schema, study_schema())
     if as_json:
         print_json({"study": str(file), "schema": str(schema)})
         return

@@ -22,8 +22,8 @@ from appell.show.page import page
 from appell.show.scene import View
 from appell.show.viewer.played_motion import PlayedMotion, of_samples
 from appell.show.viewer.postures import Postures
-from appell.show.whole_file import write_whole
 from appell.simulation.run_chart import references
+from appell.whole_file import write_whole
 
 NOTE = (
     "A moving picture. With the extra 'view' (pip install 'appell[view]') there are sliders, the "

@@ -3,8 +3,6 @@ file."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -23,6 +21,7 @@ from appell.study.sweeps.results.sweep_charts import distributions, responses, s
 from appell.study.sweeps.results.sweep_statistics import WORST, Statistics, percent
 from appell.study.sweeps.results.sweep_statistics import summary as summary
 from appell.study.sweeps.sweep import Sweep
+from appell.whole_file import disk_error, write_whole
 
 FILES = {
     "study.json": "what was swept, and by which versions",
@@ -83,23 +82,16 @@ def write_sweep(sweep: Sweep, folder: Path | None = None, rate: float | None = N
         raise AppellError("this sweep has no folder; give one for its report.")
     path = target / "report.html"
     text = html(sweep, [name for name in FILES if (target / name).exists()], rate)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    cure = "The points are kept, and 'appell sweep show' writes their report."
     try:
         if path.exists() and _MARK.encode() not in path.read_bytes():
             raise AppellError(
                 f"'{path}' is no report of a sweep, and is not replaced; move it away."
             )
         target.mkdir(parents=True, exist_ok=True)
-        scratch.write_bytes(text.encode())
-        scratch.replace(path)
     except OSError as problem:
-        raise AppellError(
-            f"cannot write '{path}': {problem.strerror}; the points are kept, and "
-            "'appell sweep show' writes their report."
-        ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
+        raise disk_error(path, problem, cure) from None
+    write_whole(path, text, cure=cure)
     return path
 
 

@@ -11,6 +11,7 @@ from appell.show.head import Head
 from appell.show.page import page, table
 from appell.study.tuning.tune_charts import convergence, over_samples
 from appell.study.tuning.tuned import Tuned
+from appell.whole_file import write_whole
 
 _FILES = {
     "scenario.json": "the tuned scenario, for appell run",
@@ -27,7 +28,7 @@ _METHODS = {
 def write_tuning(tuned: Tuned, folder: Path) -> Path:
     """Write report.html into the folder of a tune; its path."""
     path = folder / "report.html"
-    path.write_text(html(tuned, [x for x in _FILES if (folder / x).exists()]), encoding="utf-8")
+    write_whole(path, html(tuned, [x for x in _FILES if (folder / x).exists()]))
     return path
 
 

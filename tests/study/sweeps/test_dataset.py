@@ -19,7 +19,8 @@ from appell.study import Study, open_sweep, read_study, sweep
 from appell.study.sweeps.bundle import bundle_of, versions
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.storage import block_files, dataset
-from appell.study.sweeps.storage.dataset import DiskError, parts, read_columns
+from appell.study.sweeps.storage.dataset import parts, read_columns
+from appell.whole_file import DiskError
 from benchmarks.unkind import same
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.05}}
@@ -120,17 +121,30 @@ def test_a_changed_file_of_the_study_is_noticed(tmp_path):
     sweep(read_study(file), tmp_path / "x")
     text = (tmp_path / "arm.urdf").read_text()
     (tmp_path / "arm.urdf").write_text(text.replace("<robot ", "<!-- other --><robot ", 1))
-    with pytest.raises(InputError, match=r"scenario\.robot\.model changed"):
+    with pytest.raises(InputError, match=r"scenario\.robot\.model \(arm\.urdf\) changed"):
         sweep(read_study(file), tmp_path / "x")
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(InputError, match="something else than a sweep"):
+    with pytest.raises(InputError, match=r"no folder of a sweep: it holds 'letter\.txt'"):
         sweep(study(), tmp_path)
     assert [x.name for x in tmp_path.iterdir()] == ["letter.txt"]
     with pytest.raises(InputError, match="no folder of a sweep"):
         open_sweep(tmp_path)
+
+
+def test_unfinished_files_are_removed_from_own_folders_alone(tmp_path):
+    for folder, head in (("other", "{}"), ("own", None)):
+        (tmp_path / folder / "points").mkdir(parents=True)
+        (tmp_path / folder / "points" / ".data.2024").write_text("half")
+        if head is not None:
+            (tmp_path / folder / "study.json").write_text(head)
+    with pytest.raises(InputError, match="no folder of a sweep"):
+        sweep(study(), tmp_path / "other")
+    assert (tmp_path / "other" / "points" / ".data.2024").exists()
+    sweep(study(), tmp_path / "own")
+    assert not (tmp_path / "own" / "points" / ".data.2024").exists()
 
 
 def test_a_head_that_is_damaged_is_told(tmp_path):
@@ -197,14 +211,14 @@ def test_other_versions_do_not_go_on(tmp_path, monkeypatch):
 def test_a_processor_of_another_kind_goes_on_and_says_so(tmp_path, monkeypatch):
     first = sweep(study(), tmp_path / "x")
     parts(tmp_path / "x")[0].unlink()
-    monkeypatch.setattr("appell.study.sweeps.sweep.processor", lambda: "aarch64")
+    monkeypatch.setattr("appell.study.sweeps.storage.results_folder.processor", lambda: "aarch64")
     same(sweep(study(), tmp_path / "x").columns, first.columns)
     log = (tmp_path / "x" / "sweep.log").read_text()
     assert f"begun on a processor of another kind ({processor()}; here: aarch64)" in log
 
 
 def test_one_process_at_a_time_writes(tmp_path):
-    data = dataset.Dataset(tmp_path / "x", bundle_of(study()), 8)
+    data = dataset.Dataset(tmp_path / "x", bundle_of(study()), study(), 8)
     try:
         with pytest.raises(InputError, match="another process"):
             sweep(study(), tmp_path / "x")
@@ -288,7 +302,7 @@ def test_an_edited_function_is_another_study_and_its_new_code_runs(tmp_path, mon
     given = Study(function="edited:f", vary={"x": {"whole": (1, 3)}}, sampling="grid")
     assert sweep(given, tmp_path / "x")["f"].tolist() == [2, 4, 6]
     (tmp_path / "helper.py").write_text("FACTOR = 3\n")
-    with pytest.raises(InputError, match=r"holds another study: helper\.py changed"):
+    with pytest.raises(InputError, match=r"holds another sweep: helper\.py changed"):
         sweep(given, tmp_path / "x")
     assert sweep(given)["f"].tolist() == [3, 6, 9]
 

@@ -137,7 +137,7 @@ def studied(scenario, field, ends, **more):
 
 def test_what_a_field_changes_besides_is_found():
     for name, (scenario, field, ends, why) in FIELDS.items():
-        alone = Points(studied(scenario, field, ends)).alone
+        alone = Points(studied(scenario, field, ends)).why_one_by_one
         told = None if why is None else f"'{field}' {why}, and has too many values"
         assert alone == told, name
 

@@ -110,7 +110,7 @@ def same_as_runs(scenario, vary):
     kept = TRACKED if "law" in scenario else FALLEN
     study = Study(scenario=scenario, vary=vary, points=5, measures=kept, rollout={"compare": 0})
     rolled, alone = Points(study), Points(study.model_copy(update={"method": "runs"}))
-    assert rolled.alone is None
+    assert rolled.why_one_by_one is None
     many, single = rolled.compute(0, 5), alone.compute(0, 5)
     assert not many["failed"].any(), many["reason"]
     assert not single["failed"].any(), single["reason"]
@@ -205,9 +205,9 @@ def test_what_no_rollout_has_runs_one_by_one_and_says_why(case):
     more, why = REASONS[case]
     vary = {"law.kp": {"uniform": (50.0, 200.0)}}
     study = Study(scenario=ARM | more, vary=vary, points=2)
-    assert why in Points(study).alone
+    assert why in Points(study).why_one_by_one
     with pytest.raises(InputError, match=why):
-        assert Points(study.model_copy(update={"method": "rollout"})).alone is None
+        assert Points(study.model_copy(update={"method": "rollout"})).why_one_by_one is None
 
 
 def test_a_load_that_the_law_knows_is_no_lane():
@@ -215,7 +215,7 @@ def test_a_load_that_the_law_knows_is_no_lane():
     vary = {"robot.payload.mass": {"uniform": (0.1, 2.0)}}
     law = {"law": {"name": "computed-torque", "kp": 100.0}}
     study = Study(scenario=ARM | law, vary=vary, points=2)
-    assert "robot.payload.mass" in Points(study).alone
+    assert "robot.payload.mass" in Points(study).why_one_by_one
     known = sweep(study)["worst_error"]
     apart = ARM | {"law": law["law"] | {"believes": {"payload": {"mass": 0.0}}}}
     unknown = sweep(study.model_copy(update={"scenario": apart}))["worst_error"]
@@ -227,13 +227,15 @@ def test_a_motion_as_fast_as_the_motors_can_has_no_lanes_of_loads_and_gravity():
     task = {"kind": "via", "points": [[0.5, 0.0]], "timing": "time_optimal", "torque": [60.0, 30.0]}
     scenario = ARM | UNKNOWN | {"task": task}
     vary = {"robot.payload.mass": {"uniform": (0.0, 1.0)}}
-    assert "robot.payload.mass" in Points(Study(scenario=scenario, vary=vary, points=2)).alone
+    assert (
+        "robot.payload.mass" in Points(Study(scenario=scenario, vary=vary, points=2)).why_one_by_one
+    )
 
 
 def test_points_that_are_no_rollout_among_others_run_one_by_one():
     vary = {"integrator.method": {"values": ["RK45", "DOP853", "DOP853"]}}
     study = Study(scenario=ARM, vary=vary, sampling="list", measures=("worst_error",))
-    assert Points(study).alone is None
+    assert Points(study).why_one_by_one is None
     found = sweep(study)
     assert not found.failed.any(), found.reasons()
     assert np.ptp(found["worst_error"]) < 1e-6

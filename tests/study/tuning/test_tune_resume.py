@@ -12,9 +12,10 @@ import pytest
 
 from appell import AppellError, InputError
 from appell.study import Study, tune
-from appell.study.sweeps.storage.dataset import DiskError
+from appell.study.tuning import tune as tune_module
 from appell.study.tuning.tune_folder import TuneFolder
 from appell.study.tuning.tune_progress import TuneProgress
+from appell.whole_file import DiskError
 
 STUDY = """
 [scenario]
@@ -85,7 +86,7 @@ def test_a_killed_tune_goes_on_and_ends_with_the_same_bits(tmp_path, method, ite
         assert not (tmp_path / "tuned" / "summary.json").exists()
     again = command(tmp_path, "study.toml", "-o", "tuned", OPENBLAS_NUM_THREADS="1")
     assert again.returncode == 0, again.stderr
-    assert "going on from" in again.stderr
+    assert "continues from" in again.stderr
     for name in ("evaluations.jsonl", "summary.json", "scenario.json"):
         one, other = ((tmp_path / x / name).read_bytes() for x in ("whole", "tuned"))
         assert one == other, name
@@ -155,7 +156,7 @@ def test_another_study_is_refused_with_what_changed(bowl, tmp_path):
     with pytest.raises(InputError, match=r"holds another tune: tune\.seed changed"):
         tune(bowl(seed=4), tmp_path / "tuned")
     (tmp_path / "a_bowl.py").write_text(BOWL + "\n# other\n")
-    with pytest.raises(InputError, match="a file that it reads"):
+    with pytest.raises(InputError, match=r"holds another tune: a_bowl\.py changed"):
         tune(bowl(), tmp_path / "tuned")
 
 
@@ -171,7 +172,7 @@ def test_other_versions_are_refused(bowl, tmp_path):
 def test_folders_that_hold_something_else_are_left_alone(bowl, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="something else than a tune"):
+    with pytest.raises(InputError, match=r"no folder of a tune: it holds 'mine\.txt'"):
         tune(bowl(), tmp_path / "other")
     (tmp_path / "other" / "study.json").write_text('{"study": {}, "hash": "", "versions": {}}')
     with pytest.raises(InputError, match="is no folder of a tune"):
@@ -200,11 +201,10 @@ def test_a_damaged_line_is_computed_again(bowl, tmp_path):
     first = tune(bowl(), tmp_path / "tuned")
     path = tmp_path / "tuned" / "evaluations.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    whole = b"".join(lines)
-    lines[5] = b"\0" * len(lines[5])
-    path.write_bytes(b"".join(lines))
+    damaged = b"\0" * len(lines[5])  # its end, too, so that the next line is a part of it
+    path.write_bytes(b"".join([*lines[:5], damaged, *lines[6:]]))
     assert tune(bowl(), tmp_path / "tuned").summary() == first.summary()
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == b"".join([*lines[:5], *lines[7:], *lines[5:7]])  # both anew
 
 
 def test_a_full_disk_is_told_and_what_was_written_is_kept(bowl, tmp_path, monkeypatch):
@@ -221,11 +221,15 @@ def test_a_full_disk_is_told_and_what_was_written_is_kept(bowl, tmp_path, monkey
         def __getattr__(self, name):
             return getattr(self.file, name)
 
-    opened = TuneFolder._opened
-    monkeypatch.setattr(TuneFolder, "_opened", lambda self: Full(opened(self)))
-    with pytest.raises(DiskError, match=r"the disk is full\. What was written before is kept"):
-        tune(bowl(), tmp_path / "tuned")
-    monkeypatch.setattr(TuneFolder, "_opened", opened)
+    class OnFullDisk(TuneFolder):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self._file = Full(self._file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tune_module, "TuneFolder", OnFullDisk)
+        with pytest.raises(DiskError, match=r"the disk is full\. What was written before is kept"):
+            tune(bowl(), tmp_path / "tuned")
     assert (tmp_path / "tuned" / "evaluations.jsonl").read_bytes().count(b"\n") == 4
     assert tune(bowl(), tmp_path / "tuned").summary() == tune(bowl()).summary()
 

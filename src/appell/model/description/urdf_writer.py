@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from math import hypot, isinf
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from appell.model.description.urdf_shapes import add_shapes
 from appell.model.inertia import Inertia
 from appell.model.model import BASE, CYCLE, FREE, GRAVITY, Body, Compound, Frame, Joint, Model
 from appell.model.parameters import link_inertia
+from appell.whole_file import write_whole
 
 Array = npt.NDArray[np.float64]
 Pose = tuple[Array, Array]
@@ -43,15 +43,7 @@ def write_urdf(model: Model, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if target.suffix.lower() != ".urdf":
         raise ModelError(f"'{path}': robots are written to .urdf files; name it so.")
-    text = urdf_text(model)
-    part = target.with_name(f"{target.name}.part")  # so that no half of a robot is left
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
-    except OSError as problem:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise ModelError(f"'{path}' cannot be written: {problem.strerror}.") from None
+    write_whole(target, urdf_text(model))
     return target
 
 

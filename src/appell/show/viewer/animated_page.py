@@ -22,7 +22,7 @@ from appell.show.viewer.postures import Postures
 from appell.show.viewer.robot_scene import RobotScene
 from appell.show.viewer.server import start_server, stop_server
 from appell.show.viewer.stage import Stage
-from appell.show.whole_file import write_whole
+from appell.whole_file import write_whole
 
 _FRAMES = 30.0  # a second
 _MOST = 1800  # frames: of longer motions, fewer per second are taken

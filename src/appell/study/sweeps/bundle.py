@@ -7,10 +7,11 @@ import ast
 import atexit
 import importlib
 import json
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from importlib.machinery import PathFinder
@@ -20,10 +21,8 @@ from typing import Any, NamedTuple
 from appell import __version__
 from appell.compile.identity import source_identity
 from appell.errors import InputError
-from appell.study.scenario import FILES, Source, coded, is_file
+from appell.study.scenario import FILES, Source, is_file
 from appell.study.sweeps.study_file import Study, checked_study
-
-_PLAIN = ("title", "points", "block", "tune")  # entries that change no point
 
 
 class Bundle(NamedTuple):
@@ -35,17 +34,61 @@ class Bundle(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """What the points depend on; also the order of variables, to which columns of the design
-        belong."""
-        study = json.loads(self.text)
-        kept = {key: x for key, x in study.items() if key not in _PLAIN}
-        if study.get("sampling") in ("latin_hypercube", "saltelli"):
-            kept["points"] = study.get("points")
-        kept["order"] = list(study.get("vary") or ())  # points depend on the order of variables
-        digest = sha256(json.dumps(kept, sort_keys=True).encode())
-        for name, content in sorted(self.files.items()):
-            digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
-        return digest.hexdigest()
+        """Hash of the study and its files."""
+        return self.identity(()).hash
+
+    def identity(self, free: Sequence[str]) -> Identity:
+        """What results depend on: all but the entries of the study that are ``free``."""
+        files = {name: sha256(x).hexdigest() for name, x in sorted(self.files.items())}
+        return Identity(_without(json.loads(self.text), free), files, tuple(free))
+
+
+class Identity(NamedTuple):
+    """What results depend on: a study without its free entries, and the hashes of its files."""
+
+    study: dict[str, Any]
+    files: dict[str, str]
+    free: tuple[str, ...]
+
+    @property
+    def hash(self) -> str:
+        """Hash of all of it, also of the order of what varies and what is tuned."""
+        tuned = self.study.get("tune") or {}
+        order = [list(x) for x in (self.study.get("vary") or (), tuned.get("parameters") or ())]
+        text = json.dumps([self.study, order, self.files], sort_keys=True)
+        return sha256(text.encode()).hexdigest()
+
+    def changed_from(self, study: dict[str, Any], files: Mapping[str, str]) -> str:
+        """Entries and files that differ from those of another study, in words."""
+        changed = [*_differing(_without(study, self.free), self.study, "")]
+        names = [x for x in sorted({*files, *self.files}) if files.get(x) != self.files.get(x)]
+        changed += [_IN_FOLDER.sub("", x) for x in names if not _COPY.fullmatch(x)]
+        if not changed:
+            return "the order of its entries"
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        return f"{', '.join(changed[:3])}{more}"
+
+
+def _without(study: dict[str, Any], entries: Sequence[str]) -> dict[str, Any]:
+    """A study without some entries, such as "tune.iterations"."""
+    kept: dict[str, Any] = json.loads(json.dumps(study))
+    for entry in entries:
+        *tables, key = entry.split(".")
+        place = kept
+        for table in tables:
+            place = place.get(table) or {}
+        place.pop(key, None)
+    return kept
+
+
+def _differing(a: Any, b: Any, path: str) -> Iterator[str]:
+    """The entries of two tables that differ, with the names of files."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in sorted({*a, *b}):
+            yield from _differing(a.get(key), b.get(key), f"{path}.{key}" if path else key)
+    elif a != b:
+        file = _COPY.fullmatch(b) if isinstance(b, str) else None
+        yield path if file is None else f"{path} ({file['name']})"
 
 
 def bundle_of(study: Study) -> Bundle:
@@ -58,10 +101,7 @@ def bundle_of(study: Study) -> Bundle:
         folder = base.source.folder
         data["scenario"] = json.loads(base.text())
         _take_files(data, folder, files)
-        _take_code(data["scenario"], folder, files)
-    for name in _functions(data):
-        _take_module(name.partition(":")[0], [folder, Path()], files)
-    return Bundle(json.dumps(data), files, versions())
+    return Bundle(json.dumps(_Modules(folder, files).taken(data)), files, versions())
 
 
 def opened(bundle: Bundle) -> Study:
@@ -78,9 +118,8 @@ def _opened(text: str, files: tuple[tuple[str, bytes], ...]) -> Study:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         if name.endswith(".py"):  # another study may have had a module of this name
-            sys.modules.pop(
-                name.removesuffix(".py").removesuffix("/__init__").replace("/", "."), None
-            )
+            module = _IN_FOLDER.sub("", name.removesuffix(".py").removesuffix("/__init__"))
+            sys.modules.pop(module.replace("/", "."), None)
     importlib.invalidate_caches()
     # Reasons of failed points must not depend on where the files lie.
     return checked_study(json.loads(text), Source(folder / "study.json", named=False))
@@ -145,48 +184,58 @@ def _taken(name: str, path: str, folder: Path, files: dict[str, bytes]) -> str:
     return kept
 
 
-def _take_code(scenario: dict[str, Any], folder: Path, files: dict[str, bytes]) -> None:
-    """Take along modules that the scenario names with a path, and name them without it."""
-    for table, key in coded(scenario):
-        path, slash, name = table[key].rpartition("/")
-        if slash:
-            place = folder / Path(path or "/").expanduser()
-            _take_module(name.partition(":")[0], [place], files)
-            table[key] = name
+_COPY = re.compile(r"files/[0-9a-f]{12}-(?P<name>.*)")
+_NAME = re.compile(r"(?:(?P<path>.*)/)?(?P<module>\w+(?:\.\w+)*):\w+")
+_IN_FOLDER = re.compile(r"^code/\d+/")
 
 
-def _functions(data: Any) -> Iterator[str]:
-    """Every module:name that a study mentions."""
-    if isinstance(data, dict):
-        for x in data.values():
-            yield from _functions(x)
-    elif isinstance(data, list):
-        for x in data:
-            yield from _functions(x)
-    elif (
-        isinstance(data, str)
-        and data.count(":") == 1
-        and data.replace(":", "").replace(".", "").replace("_", "").isalnum()
-    ):
-        yield data
+class _Modules:
+    """Modules that a study names as module:name, taken along with those that they import from the
+    same folder. Those that it names with a path lie in a folder of the bundle for each folder, so
+    that two of the same name are kept apart."""
 
+    def __init__(self, folder: Path, files: dict[str, bytes]) -> None:
+        self.folder, self.files = folder, files
+        self.places: dict[Path, str] = {}  # in the bundle, by folder
 
-def _take_module(name: str, folders: list[Path], files: dict[str, bytes]) -> None:
-    """Take along a module that lies in one of these folders, and those there that it imports."""
-    first = name.partition(".")[0]
-    spec = PathFinder.find_spec(first, [str(x.resolve()) for x in folders])
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return
-    origin = Path(spec.origin)
-    whole = [*origin.parent.rglob("*.py")] if origin.name == "__init__.py" else [origin]
-    top = origin.parent.parent if origin.name == "__init__.py" else origin.parent
-    for file in whole:
-        kept = file.relative_to(top).as_posix()
-        if kept in files:
-            continue
-        files[kept] = file.read_bytes()
-        for imported in _imports(files[kept]):
-            _take_module(imported, folders, files)
+    def taken(self, data: Any) -> Any:
+        """The data of a study, in which modules are named by their place in the bundle."""
+        if isinstance(data, dict):
+            return {
+                self.taken(key): x if key == "title" else self.taken(x) for key, x in data.items()
+            }
+        if isinstance(data, list):
+            return [self.taken(x) for x in data]
+        name = _NAME.fullmatch(data) if isinstance(data, str) else None
+        if name is None:
+            return data
+        path, module = name["path"], name["module"]
+        if path is None:
+            self._take(module, [self.folder, Path()], "")
+            return data
+        folder = (self.folder / Path(path or "/").expanduser()).resolve()
+        place = self.places.get(folder, f"code/{len(self.places) + 1}")
+        if not self._take(module, [folder, Path()], f"{place}/"):
+            return data
+        self.places[folder] = place
+        return f"{place}/{data.rpartition('/')[2]}"
+
+    def _take(self, module: str, folders: list[Path], place: str) -> bool:
+        """Take along a module that lies in one of these folders; whether one does."""
+        first = module.partition(".")[0]
+        spec = PathFinder.find_spec(first, [str(x.resolve()) for x in folders])
+        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+            return False
+        origin = Path(spec.origin)
+        is_package = origin.name == "__init__.py"
+        top = origin.parent.parent if is_package else origin.parent
+        for file in sorted(origin.parent.rglob("*.py")) if is_package else [origin]:
+            kept = f"{place}{file.relative_to(top).as_posix()}"
+            if kept not in self.files:
+                self.files[kept] = file.read_bytes()
+                for imported in _imports(self.files[kept]):
+                    self._take(imported, folders, place)
+        return True
 
 
 def _imports(content: bytes) -> Iterator[str]:

@@ -11,22 +11,19 @@ from appell.robots.dynamics import Array
 from appell.study.sweeps.measures import MEASURES
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.study_file import Study
-from appell.study.sweeps.sweep_progress import silent
 
 DOUBTFUL = 0.02  # share of a measure by which both may differ without a warning
 
 
-def compare(points: Points, note: Callable[[str], None] = silent.note) -> dict[str, Any]:
+def compare(points: Points, note: Callable[[str], None]) -> dict[str, Any]:
     """Measures of some points as runs of a rollout, and beside them of exact runs."""
     wanted = points.study.rollout.compare
-    if points.alone is not None or not wanted:
+    if points.why_one_by_one is not None or not wanted:
         return {}
     count = points.design.count
     chosen = np.unique(np.linspace(0, count - 1, min(wanted, count)).astype(int)).tolist()
     pairs: dict[str, Any] = {"point": []}
-    note(
-        f"{len(chosen)} of the points are first run exactly, beside the rollout ([rollout] compare)"
-    )
+    note(f"{len(chosen)} of the points are also run exactly ([rollout] compare)")
     for k in chosen:
         columns = points.compute(k, k + 1)
         if columns["failed"][0]:

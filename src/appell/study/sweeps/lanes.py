@@ -64,10 +64,19 @@ class Prepared:
                 raise NoRolloutError(f"'{c.path}' cannot differ between runs of this robot and law")
             self.lanes[c.path] = lane
         self.arguments = _arguments(self.built, how)
+        self.stops = {x: self.arguments.pop(x) for x in _STOPS if x in self.arguments}
         self.base = bases(scenario, self.built, {x.argument for x in self.lanes.values()})
 
-    def of(self, changes: Sequence[Change], values: Mapping[str, Array]) -> dict[str, Any]:
-        """The arguments of the rollout at points with these values of variables, (runs,) each."""
+    @property
+    def has_stops(self) -> bool:
+        """Whether joints stop at limits."""
+        return bool(self.stops)
+
+    def of(
+        self, changes: Sequence[Change], values: Mapping[str, Array], *, stops: bool
+    ) -> dict[str, Any]:
+        """The arguments of the rollout at points with these values of variables, (runs,) each.
+        With ``stops``, joints stop at their limits if they have some."""
         runs = len(next(iter(values.values())))
         rows = {name: np.tile(x, (runs, 1)) for name, x in self.base.items()}
         for c in changes:
@@ -75,7 +84,8 @@ class Prepared:
             given = values[c.name][:, None]
             to, k = rows[lane.argument], lane.place
             to[:, k] = to[:, k] * given if c.scales else lane.unit * given
-        return self.arguments | _as_given(rows, self.built)
+        arguments = self.arguments | _as_given(rows, self.built)
+        return arguments | self.stops if stops else arguments
 
     def doubtful(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
         """Points that may have values which their fields refuse, True or False, (runs,)."""
@@ -91,9 +101,9 @@ class Prepared:
     def behind(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
         """Points that start beyond a limit at which their joints stop, True or False, (runs,)."""
         behind = np.zeros(len(next(iter(values.values()))), dtype=bool)
-        if not self.arguments.get("stops") or "q0" not in self.base:
+        if not self.has_stops or "q0" not in self.base:
             return behind
-        model, q0 = self.built.robot.model, self.of(changes, values)["q0"]
+        model, q0 = self.built.robot.model, self.of(changes, values, stops=False)["q0"]
         for body in model.bodies:
             position = body.ratio * q0[:, model.place(body.coordinate)] + body.zero
             behind |= (position < body.joint.lower) | (position > body.joint.upper)
@@ -117,6 +127,7 @@ def lane_of(path: str, built: Built) -> Lane | None:
     return Lane("delay", None, 1.0, -1.0) if path == "sampling.delay" else None
 
 
+_STOPS = ("stops", "stop_restitution")
 _GAINS = "gains."  # before the name of a law's gain, which an argument of rollouts may have, too
 _NEGATIVE = -5e-324  # a least value that allows zero
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,22 +95,22 @@ class Points:
         return function
 
     @cached_property
-    def alone(self) -> str | None:
+    def why_one_by_one(self) -> str | None:
         """Reason why points run one by one; None if they are runs of rollouts."""
         if self.study.function is not None:
-            return "a function is asked"
+            return "the study calls a function"
         if self.study.method == "runs":
             return "method = 'runs'"
         why = self._why_alone()
         if why is not None and self.study.method == "rollout":
-            raise InputError(f"method = 'rollout': these points are none: {why}.")
+            raise InputError(f"method = 'rollout': these points cannot run as rollouts: {why}.")
         return why
 
     def method_in_words(self, in_this_process: bool) -> str:
         """Method by which points run, and a faster one if there is, in words."""
-        if self.alone is None:
+        if self.why_one_by_one is None:
             return "as rollouts"
-        words, cores = f"one by one ({self.alone})", threads()
+        words, cores = f"one by one ({self.why_one_by_one})", threads()
         if not in_this_process or cores < 2:
             return words
         return f"{words}, on one of {cores} cores; --workers {cores} uses all of them"
@@ -121,24 +121,24 @@ class Points:
         except ValueError as problem:
             return f"'{problem}' is no measure of a rollout"
         levels = {name: v.levels for name, v in self.study.vary.items()}
-        for c in self.apart:
+        for c in self.group_changes:
             if levels[c.name] is None and c.path in self.known_loads:
-                return f"the law knows '{c.path}', and is another one at each point"
+                return f"the law knows '{c.path}', so that each point needs a law of its own"
             if levels[c.name] is None or c.scales:
                 return f"{self._no_lane[c.path]}, and has too many values"
         try:
-            self._rollout_of(self._usual_apart())
+            self.prepared(self._representative_fields())
         except NoRolloutError as problem:
             return str(problem)
         return None
 
-    def _usual_apart(self) -> dict[str, Any]:
-        """Fields of a usual point that need a rollout of their own."""
-        return {c.path: plain(self.usual[0][c.name]) for c in self.apart}
+    def _representative_fields(self) -> dict[str, Any]:
+        """Fields of the representative point that need a rollout of their own."""
+        return {c.path: plain(self.representative[0][c.name]) for c in self.group_changes}
 
     @cached_property
-    def within(self) -> tuple[Change, ...]:
-        """The changes that differ from run to run of a rollout."""
+    def lane_changes(self) -> tuple[Change, ...]:
+        """Changes that are lanes: they differ between the runs of one rollout."""
         return tuple(c for c in self.changes if self._no_lane[c.path] is None)
 
     @cached_property
@@ -147,7 +147,7 @@ class Points:
         return {c.path: self._why_no_lane(c) for c in self.changes}
 
     def _why_no_lane(self, c: Change) -> str | None:
-        variable, (values, built) = self.study.vary[c.name], self.usual
+        variable, (values, built) = self.study.vary[c.name], self.representative
         lane = lane_of(c.path, built) if variable.numeric else None
         if lane is None:
             return f"'{c.path}' is no argument of a rollout"
@@ -168,14 +168,14 @@ class Points:
         return None
 
     @cached_property
-    def apart(self) -> tuple[Change, ...]:
-        """The changes that need a rollout of their own."""
-        return tuple(c for c in self.changes if c not in self.within)
+    def group_changes(self) -> tuple[Change, ...]:
+        """Changes by which points are grouped: each group has a rollout of its own."""
+        return tuple(c for c in self.changes if c not in self.lane_changes)
 
     @cached_property
-    def usual(self) -> tuple[dict[str, Any], Built]:
-        """A point that can be built, and what it is built of: the middle of all variables, or else
-        one of the first."""
+    def representative(self) -> tuple[dict[str, Any], Built]:
+        """A point that can be built, and what is built there: the median of all variables, or else
+        one of the first points."""
         refused: AppellError | None = None
         first = self.design.values(0, min(_TRIES, self.design.count))
         points = [self.design.middle()]
@@ -195,7 +195,7 @@ class Points:
     def _check_scenario(self) -> None:
         """Refuse at once what no point could be: fields, joints and measures that are not there."""
         try:
-            robot = self.usual[1].robot
+            robot = self.representative[1].robot
         except AppellError as problem:
             raise InputError(self._blamed(problem)) from None
         _ = self.cost
@@ -228,9 +228,9 @@ class Points:
         """Number of points that are computed and written together."""
         if self.study.block is not None:
             return self.study.block
-        if self.alone is not None:
+        if self.why_one_by_one is not None:
             return _BLOCK
-        arguments = self._rollout_of(self._usual_apart()).arguments
+        arguments = self.prepared(self._representative_fields()).arguments
         steps = arguments["steps"]
         if steps is None:
             steps = arguments["trajectory"].duration / arguments["dt"]
@@ -238,8 +238,8 @@ class Points:
         return int(2 ** np.clip(np.floor(np.log2(_STEPS / each)), 6, 16))
 
     def compute(self, first: int, last: int, tick: Callable[[int], None] | None = None) -> Columns:
-        """The columns of points first to last - 1: their numbers, variables, whether they
-        failed and why, and measures. ``tick`` is told how many points are done, as they are."""
+        """The columns of points first to last - 1: their numbers, variables, whether they failed
+        and why, and measures. ``tick`` is called with the number of points as they are done."""
         values = self.design.values(first, last)
         columns = self.compute_at(values, last - first, tick)
         for name in columns:
@@ -252,16 +252,15 @@ class Points:
     ) -> Columns:
         """Whether points with these values of the variables failed, why, and their measures."""
         table = Table(count)
-        if self.alone is None:
+        done = tick or _ignore
+        if self.why_one_by_one is None:
             self._by_rollouts(values, table)
+            done(table.count)
         else:
             for k in range(table.count):
                 point = {n: x[k] for n, x in values.items()}
                 table.put_one(k, partial(self.measured, point))
-                if tick is not None:
-                    tick(1)
-        if self.alone is None and tick is not None:
-            tick(table.count)
+                done(1)
         return table.columns(self.expected_columns)
 
     def lost(self, first: int, last: int, why: str) -> Columns:
@@ -324,20 +323,27 @@ class Points:
     # Many at a time
 
     def _by_rollouts(self, values: Columns, table: Table) -> None:
-        """Points with the same values of the fields that lanes do not have are one rollout."""
-        groups: dict[tuple[Any, ...], list[int]] = {} if self.apart else {(): [*range(table.count)]}
-        columns = [map(plain, values[c.name]) for c in self.apart]
-        for k, key in enumerate(zip(*columns, strict=True)):
-            groups.setdefault(tuple(map(_hashable, key)), []).append(k)
-        for members in groups.values():
-            places = np.array(members)
-            fields = {c.path: plain(values[c.name][members[0]]) for c in self.apart}
+        for fields, places in self.groups(values, table.count):
             self._group(fields, places, {n: x[places] for n, x in values.items()}, table)
+
+    def groups(self, values: Mapping[str, Any], count: int) -> list[tuple[dict[str, Any], Any]]:
+        """Points that are runs of the same rollout: the values of the fields in `group_changes`,
+        and which points have them."""
+        if not self.group_changes:
+            return [({}, np.arange(count))]
+        members: dict[tuple[Any, ...], list[int]] = {}
+        columns = [map(plain, values[c.name]) for c in self.group_changes]
+        for k, key in enumerate(zip(*columns, strict=True)):
+            members.setdefault(tuple(map(_hashable, key)), []).append(k)
+        return [
+            ({c.path: plain(values[c.name][some[0]]) for c in self.group_changes}, np.array(some))
+            for some in members.values()
+        ]
 
     def _group(self, fields: Any, places: Array, values: Columns, table: Table) -> None:
         """Points of one rollout; those that are refused are told apart by halves."""
         try:
-            prepared = self._rollout_of(fields)
+            prepared = self.prepared(fields)
         except AppellError as problem:
             for k in places:
                 table.fail(k, reason_of(problem))
@@ -350,14 +356,14 @@ class Points:
                 else:
                     table.put_one(k, partial(self.measured, point))
             return
-        doubtful = prepared.doubtful(self.within, values)
+        doubtful = prepared.doubtful(self.lane_changes, values)
         for k in np.flatnonzero(doubtful):
             why = self._refused({n: x[k] for n, x in values.items()})
             if why is None:
                 doubtful[k] = False
             else:
                 table.fail(int(places[k]), why)
-        behind = prepared.behind(self.within, values) & ~doubtful
+        behind = prepared.behind(self.lane_changes, values) & ~doubtful
         for k in np.flatnonzero(behind):  # refused, with the words of a run by itself
             point = {n: x[k] for n, x in values.items()}
             table.put_one(int(places[k]), partial(self.measured, point))
@@ -399,40 +405,41 @@ class Points:
 
     def _rolled(self, prepared: Prepared, values: Columns) -> list[_Part]:
         """The runs; those that exceed a limit once more, with joints that stop at theirs."""
-        arguments = prepared.of(self.within, values)
-        stops = arguments.pop("stops", False)
-        restitution = arguments.pop("stop_restitution", 0.0)
-        count = len(next(iter(values.values())))
-        everyone = np.arange(count)
-        runs = self._rollout(prepared, arguments, count)
-        beyond = np.flatnonzero(np.isfinite(runs.first_violation)) if stops else everyone[:0]
+        everyone = np.arange(len(next(iter(values.values()))))
+        runs = self._rollout(prepared, values, everyone, stops=False)
+        beyond = np.flatnonzero(prepared.has_stops & np.isfinite(runs.first_violation))
         if not len(beyond):
             return [_Part(runs, everyone)]
-        some = prepared.of(self.within, {n: x[beyond] for n, x in values.items()})
-        some |= {"stops": True, "stop_restitution": restitution}
-        again = self._rollout(prepared, some, len(beyond))
+        again = self._rollout(prepared, values, beyond, stops=True)
         kept = np.setdiff1d(everyone, beyond)
         rest = _chosen_runs(runs, kept)
         return [_Part(rest, kept), _Part(again, beyond)]
 
-    def _rollout(self, prepared: Prepared, arguments: dict[str, Any], count: int) -> Rollout:
-        cuda = self.target == "cuda" or (self.target == "auto" and has_gpu())
-        return rollout(
-            prepared.built.robot,
-            **arguments,
-            runs=count,
-            reduce=reductions(self.measures),
-            tolerance=self.study.tolerance,
-            cost=self.cost,
-            target="cuda" if cuda else "cpu",
-        )
+    def _rollout(self, prepared: Prepared, values: Columns, places: Any, *, stops: bool) -> Rollout:
+        """Some of the points as one rollout."""
+        arguments = self.rollout_arguments(prepared, values, places, stops=stops)
+        return rollout(prepared.built.robot, **arguments, reduce=reductions(self.measures))
 
-    def _rollout_of(self, fields: dict[str, Any]) -> Prepared:
-        """The scenario with these fields, as a rollout."""
+    def rollout_arguments(
+        self, prepared: Prepared, values: Columns, places: Any, *, stops: bool
+    ) -> dict[str, Any]:
+        """The arguments of a rollout of some of the points, with joints that stop at limits, or
+        with joints that pass them."""
+        some = {n: x[places] for n, x in values.items()}
+        cuda = self.target == "cuda" or (self.target == "auto" and has_gpu())
+        return prepared.of(self.lane_changes, some, stops=stops) | {
+            "runs": len(places),
+            "tolerance": self.study.tolerance,
+            "cost": self.cost,
+            "target": "cuda" if cuda else "cpu",
+        }
+
+    def prepared(self, fields: dict[str, Any]) -> Prepared:
+        """The scenario with values of the fields of `group_changes`, as a rollout."""
         key = tuple(_hashable(x) for x in fields.values())
         if key not in self._prepared:
             scenario = self._changed(fields) if fields else self.scenario
-            self._prepared[key] = Prepared(scenario, self.within, self.study.rollout)
+            self._prepared[key] = Prepared(scenario, self.lane_changes, self.study.rollout)
             while len(self._prepared) > _KEPT:
                 del self._prepared[next(iter(self._prepared))]
         return self._prepared[key]
@@ -443,18 +450,24 @@ class Points:
         try:
             return self.scenario.changed(fields)
         except AppellError:
-            own = [c for c in self.within if not c.scales]
-            return self.scenario.changed(fields_at(self.scenario, own, self.usual[0]) | fields)
+            own = [c for c in self.lane_changes if not c.scales]
+            return self.scenario.changed(
+                fields_at(self.scenario, own, self.representative[0]) | fields
+            )
 
 
 _KEPT = 64  # rollouts that are kept prepared, and robots
 
 
-class _Part:
+class _Part(NamedTuple):
     """Some of the runs of a block, and which they are."""
 
-    def __init__(self, runs: Rollout, places: Any) -> None:
-        self.runs, self.places = runs, places
+    runs: Rollout
+    places: Any
+
+
+def _ignore(count: int) -> None:
+    """Progress that nobody looks at."""
 
 
 def _chosen_runs(runs: Rollout, places: Any) -> Rollout:

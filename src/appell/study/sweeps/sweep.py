@@ -15,7 +15,6 @@ import numpy as np
 
 from appell.charts.chart import Chart
 from appell.compile.gpu.driver import driver
-from appell.compile.native import processor
 from appell.errors import InputError
 from appell.given import number, one_of, whole
 from appell.robots.dynamics import Array
@@ -26,9 +25,15 @@ from appell.study.sweeps.comparison import compare
 from appell.study.sweeps.engine.dask_engine import DaskEngine
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.storage.block_table import Columns, Stretch
-from appell.study.sweeps.storage.dataset import Dataset, joined, read_columns, read_head, study_in
+from appell.study.sweeps.storage.dataset import (
+    Dataset,
+    joined,
+    read_columns,
+    read_compared,
+    study_in,
+)
 from appell.study.sweeps.study_file import Study, read_study
-from appell.study.sweeps.sweep_progress import Progress, silent
+from appell.study.sweeps.sweep_progress import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -211,7 +216,7 @@ def sweep(
     security: Any = None,
     target: str = "auto",
     patience: float = 300.0,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Sweep:
     """The results of a study at all of its points.
 
@@ -241,26 +246,28 @@ def sweep(
         (64, ('peak_speed', 'energy_end'), np.int64(0))
     """
     study = study if isinstance(study, Study) else read_study(study)
+    shown = progress or Progress()
     one_of("sweep: target", target, ("auto", "cpu", "cuda"))
     if workers is not None and scheduler is not None:
         raise InputError("sweep: workers are of this machine, and scheduler of others; choose one.")
-    points = Points(study, target)
+    Points(study)  # refuses what is wrong in the study, with its place in the file
     bundle = bundle_of(study)
+    remote = workers is not None or scheduler is not None
+    if target == "cuda" and not remote:
+        driver().device(0)  # without a GPU it is refused here, and not at each point
+    # From copies of the study's files, as on workers; those have GPUs, this machine perhaps none.
+    points = Points(opened(bundle), "cpu" if remote else target)
     engine: DaskEngine | None = None
-    if workers is not None or scheduler is not None:
+    if remote:
         count = None if workers is None else whole("sweep: workers", workers, 1)
         engine = DaskEngine(
             bundle, points, workers=count,
             scheduler=scheduler, security=security, target=target,
-            patience=number("sweep: patience", patience), note=progress.note,
+            patience=number("sweep: patience", patience), note=shown.note,
         )  # fmt: skip
-    elif target == "cuda":
-        driver().device(0)  # without a GPU it is refused here, and not at each point
-    if engine is None:  # from the copies of the study's files, as workers do
-        points = Points(opened(bundle), target)
     if folder is None:
-        return _in_memory(points, engine, progress)
-    return _in_folder(points, bundle, engine, progress, Path(folder))
+        return _in_memory(points, engine, shown)
+    return _in_folder(points, bundle, engine, shown, Path(folder))
 
 
 def _in_memory(points: Points, engine: DaskEngine | None, progress: Progress) -> Sweep:
@@ -280,7 +287,7 @@ def _in_folder(
     points: Points, bundle: Bundle, engine: DaskEngine | None, progress: Progress, folder: Path
 ) -> Sweep:
     count = points.design.count
-    data = Dataset(folder, bundle, points.block)
+    data = Dataset(folder, bundle, points.study, points.block)
     try:
         progress.log = data.log
         missing = data.missing(count)
@@ -292,15 +299,13 @@ def _in_folder(
         failed = data.failed(missing)
         if left:
             _announce(points, engine, progress)
-            if data.processor != processor():
-                progress.note(
-                    f"begun on a processor of another kind ({data.processor}; here: {processor()}):"
-                    " the last digits of points may differ from those computed there"
-                )
+            remark = data.other_processor("points")
+            if remark is not None:
+                progress.note(remark)
         with progress.running(count, left, failed) as seen:
             computed: dict[int, Columns] = {}
             for x, columns in _computed(points, engine, missing, seen):
-                computed[x.block] = data.write(x, columns)
+                computed[x.block] = data.put(x, columns)
         data.level()
         data.log("done")
     except BaseException as problem:
@@ -362,5 +367,4 @@ def open_sweep(folder: str | os.PathLike[str]) -> Sweep:
         5
     """
     path = Path(folder)
-    head = read_head(path)
-    return Sweep(study_in(path), read_columns(path), path, head.get("compared") or {})
+    return Sweep(study_in(path), read_columns(path), path, read_compared(path))

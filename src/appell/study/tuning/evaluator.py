@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.robots.dynamics import Array
+from appell.study.json_numbers import read, written
 from appell.study.sweeps.storage.block_table import Columns
 from appell.study.sweeps.storage.dataset import joined
 from appell.study.tuning.aims import Evaluation
@@ -54,12 +54,12 @@ class Evaluator:
         kept = {x: record for x in new if (record := self.memory.find("value", x)) is not None}
         before = self.best
         for x, record in kept.items():
-            self._take(x, _read(x, record))
+            self._take(x, _evaluation(x, record))
         if kept:
             self._tell(list(kept), 0)
         for x, columns in self._computed([x for x in new if x not in kept]):
             evaluation = self._judged(x, columns)
-            self.memory.keep("value", x, _written(evaluation))
+            self.memory.keep("value", x, _record(evaluation))
             self._take(x, evaluation, columns)
             self._tell([x], 1)
         self._put_in_order(before, new)
@@ -174,33 +174,21 @@ def _together(parts: list[Columns]) -> Columns:
     return {name: x for name, x in joined(counted).items() if name != "point"}
 
 
-# On disk: JSON has neither NaN nor infinity
+# On disk
 
 
-def _written(e: Evaluation) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "objective": _out(e.objective),
-        "constraints": [_out(x) for x in e.constraints],
+def _record(e: Evaluation) -> dict[str, Any]:
+    record = {
+        "objective": e.objective,
+        "constraints": e.constraints,
         "failed": e.failed,
         "reason": e.reason,
+        "terms": e.terms,
     }
-    return record | ({"terms": [_out(x) for x in e.terms]} if e.terms else {})
+    return dict(written(record if e.terms else {n: x for n, x in record.items() if n != "terms"}))
 
 
-def _read(x: tuple[float, ...], record: Mapping[str, Any]) -> Evaluation:
-    return Evaluation(
-        x,
-        _in(record["objective"]),
-        tuple(_in(y) for y in record["constraints"]),
-        record["failed"],
-        record["reason"],
-        tuple(_in(y) for y in record.get("terms", ())),
-    )
-
-
-def _out(x: float) -> float | str | None:
-    return None if isnan(x) else x if abs(x) < inf else "inf" if x > 0 else "-inf"
-
-
-def _in(x: float | str | None) -> float:
-    return nan if x is None else float(x)
+def _evaluation(x: tuple[float, ...], record: Mapping[str, Any]) -> Evaluation:
+    constraints, terms = (tuple(read(record.get(name, []))) for name in ("constraints", "terms"))
+    objective = read(record["objective"])
+    return Evaluation(x, objective, constraints, record["failed"], record["reason"], terms)

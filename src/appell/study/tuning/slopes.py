@@ -3,7 +3,7 @@ run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ from appell.control.rollouts.backwards import SMOOTH
 from appell.control.rollouts.rollout import rollout
 from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array, Dynamics
-from appell.study.sweeps.fields import plain
 from appell.study.sweeps.lanes import Prepared, lane_of
 from appell.study.sweeps.measures import Chosen, parts_of, place_of, reductions
 from appell.study.tuning.trials import Trials
@@ -51,9 +50,9 @@ class Slopes:
         values = {name: y[at] for name, y in samples.items() if name not in trials.space.names}
         values |= {name: np.full(len(rows), y) for name, y in trials.space.named(x).items()}
         slopes = np.zeros((len(rows), len(trials.space.names)))
-        for fields, places in _groups(trials, values, len(rows)):
+        for fields, places in trials.groups(values, len(rows)):
             some = {name: y[places] for name, y in values.items()}
-            prepared = trials.rollout_of(fields)
+            prepared = trials.prepared(fields)
             slopes[places] = self._of_group(prepared, some, [rows[k] for k in places])
         if not np.isfinite(slopes).all():
             k = int(np.flatnonzero(~np.isfinite(slopes).all(axis=1))[0])
@@ -62,42 +61,41 @@ class Slopes:
             )
         return slopes
 
-    def _of_group(
-        self, prepared: Prepared, values: Mapping[str, Any], rows: Sequence[Row]
-    ) -> Array:
-        """Rows of one rollout; runs that come to a limit once more, with joints that stop."""
-        arguments = prepared.of(self.trials.within, values)
-        stops = arguments.pop("stops", False)
-        restitution = arguments.pop("stop_restitution", 0.0)
-        runs, slopes = self._backwards(prepared, arguments, rows)
-        beyond = np.flatnonzero(np.isfinite(runs.first_violation)).tolist() if stops else []
-        if beyond:
-            some = prepared.of(self.trials.within, {n: x[beyond] for n, x in values.items()})
-            some |= {"stops": True, "stop_restitution": restitution}
-            slopes[beyond] = self._backwards(prepared, some, [rows[k] for k in beyond])[1]
+    def _of_group(self, prepared: Prepared, values: dict[str, Any], rows: Sequence[Row]) -> Array:
+        """Derivatives of rows of one rollout; runs that exceed a limit are computed once more,
+        with joints that stop."""
+        everyone = np.arange(len(rows))
+        runs, slopes = self._backwards(prepared, values, rows, everyone, stops=False)
+        beyond = np.flatnonzero(prepared.has_stops & np.isfinite(runs.first_violation))
+        if len(beyond):
+            slopes[beyond] = self._backwards(prepared, values, rows, beyond, stops=True)[1]
         return slopes
 
     def _backwards(
-        self, prepared: Prepared, arguments: dict[str, Any], rows: Sequence[Row]
+        self,
+        prepared: Prepared,
+        values: dict[str, Any],
+        rows: Sequence[Row],
+        places: Any,
+        *,
+        stops: bool,
     ) -> tuple[Any, Array]:
+        """The runs of some rows, and the derivatives of these rows."""
         robot, trials = prepared.built.robot, self.trials
-        own = [c for c in trials.within if c.name in trials.space.names]
+        some = [rows[k] for k in places]
+        own = [c for c in trials.lane_changes if c.name in trials.space.names]
         by = dict.fromkeys(prepared.lanes[c.path].name for c in own)
-        common = arguments | {
-            "runs": len(rows),
-            "reduce": reductions([self.measures[row.measure] for row in rows]),
-            "tolerance": trials.study.tolerance,
-            "cost": trials.cost,
-        }
-        weights = self._weights(robot, common, rows)
+        common = trials.rollout_arguments(prepared, values, places, stops=stops)
+        common |= {"reduce": reductions([self.measures[row.measure] for row in some])}
+        weights = self._weights(robot, common, some)
         runs = rollout(robot, **common, gradient=weights, by=list(by))
-        slopes = np.zeros((len(rows), len(trials.space.names)))
+        slopes = np.zeros((len(some), len(trials.space.names)))
         for c in own:
             lane = prepared.lanes[c.path]
-            slope = np.asarray(runs.gradient[lane.name]).reshape(len(rows), -1)[:, lane.place]
+            slope = np.asarray(runs.gradient[lane.name]).reshape(len(some), -1)[:, lane.place]
             factor = prepared.base[lane.argument][:, lane.place] if c.scales else lane.unit
             slopes[:, trials.space.names.index(c.name)] += np.sum(slope * factor, axis=1)
-        still = self._still(runs, rows, robot)
+        still = self._still(runs, some, robot)
         slopes[still] = 0.0
         return runs, slopes
 
@@ -160,12 +158,12 @@ class Slopes:
                     f"as effort, work, cost, worst_error, rms_error, final_error, peak_torque. "
                     f"Otherwise {cure}."
                 )
-        if trials.alone is not None:
+        if trials.why_one_by_one is not None:
             raise InputError(
                 f"{place} = 'gradient': derivatives are those of rollouts, and these points are "
-                f"none: {trials.alone}. Otherwise {cure}."
+                f"none: {trials.why_one_by_one}. Otherwise {cure}."
             )
-        built = trials.rollout_of(trials.usual_apart()).built
+        _, built = trials.representative
         for c in trials.changes:
             if c.name not in trials.space.names:
                 continue
@@ -178,13 +176,3 @@ class Slopes:
                     f"{place} = 'gradient': there is no derivative with respect to '{c.path}': "
                     f"{why}. Otherwise {cure}."
                 )
-
-
-def _groups(trials: Trials, values: Mapping[str, Any], count: int) -> list[tuple[Any, Array]]:
-    """Points that are one rollout: the fields that lanes do not have, and which points they are."""
-    groups: dict[Any, tuple[dict[str, Any], list[int]]] = {}
-    for k in range(count):
-        fields = {c.path: plain(values[c.name][k]) for c in trials.apart}
-        key = repr(sorted(fields.items()))
-        groups.setdefault(key, (fields, []))[1].append(k)
-    return [(fields, np.array(places)) for fields, places in groups.values()]

@@ -6,7 +6,6 @@ another.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -17,23 +16,25 @@ from appell.errors import AppellError, shorten
 from appell.robots.dynamics import Array
 from appell.study.sweeps.bundle import Bundle, opened
 from appell.study.sweeps.engine.local_cluster import local_cluster, silent_dask
-from appell.study.sweeps.engine.work import share_cores
+from appell.study.sweeps.engine.work import once_per_thread, share_cores
 from appell.study.sweeps.require import distributed
 from appell.study.sweeps.storage.block_table import Columns
 from appell.study.tuning.evaluator import Piece
 from appell.study.tuning.trials import Trials
 
-_own = threading.local()  # robots and kernels of each thread of a worker
 _PER_WORKER = 4  # tasks, so that none waits long for the last one
 _FETCH = 60.0  # s that a result may take
-_one_at_a_time = threading.Lock()  # importing a study's modules
+_DEADLY = "the workers that ran it died"
+_MEMORY = "there was not enough memory for it"
 
 
 class TrialWorkers:
     """So many processes of Dask, which compute the samples of candidates."""
 
-    def __init__(self, bundle: Bundle, workers: int, note: Callable[[str], None]) -> None:
-        self.bundle, self.note, self._submitted = bundle, note, 0
+    def __init__(
+        self, bundle: Bundle, workers: int, target: str, note: Callable[[str], None]
+    ) -> None:
+        self.bundle, self.target, self.note, self._submitted = bundle, target, note, 0
         self._suspects: list[Piece] = []
         self.tasks = _PER_WORKER * workers  # into which a batch is divided
         self._open = ExitStack()
@@ -53,39 +54,32 @@ class TrialWorkers:
         package = distributed()
         waiting = list(pieces)
         while waiting:
-            futures = {}
-            for p in waiting:
-                self._submitted += 1
-                future = self._client.submit(
-                    compute_piece, self.bundle, batch[p.begin : p.end], p.first, p.last,
-                    key=f"appell-tune-{self._submitted}", pure=False,
-                )  # fmt: skip
-                futures[future] = p
+            futures = {self._submit(batch, p): p for p in waiting}
             waiting = []
             for future in package.as_completed(list(futures), loop=self._client.loop):
                 columns = self._result(future, futures[future], waiting)
                 if columns is not None:
                     yield futures[future], columns
             while self._suspects and not waiting:
-                yield self._alone(batch, self._suspects.pop())
+                # What else ran there may have killed its processes: now nothing runs beside it.
+                p = self._suspects.pop()
+                future = self._submit(batch, p)
+                next(package.as_completed([future], loop=self._client.loop))
+                columns = self._result(future, p, waiting, alone=True)
+                if columns is not None:
+                    yield p, columns
 
-    def _alone(self, batch: Array, p: Piece) -> tuple[Piece, Columns]:
-        """A sample whose processes died, perhaps by what else ran there, with nothing beside it."""
+    def _submit(self, batch: Array, p: Piece) -> Any:
         self._submitted += 1
-        future = self._client.submit(
-            compute_piece, self.bundle, batch[p.begin : p.end], p.first, p.last,
+        return self._client.submit(
+            compute_piece, self.bundle, self.target, batch[p.begin : p.end], p.first, p.last,
             key=f"appell-tune-{self._submitted}", pure=False,
         )  # fmt: skip
-        try:
-            columns: Columns = future.result()
-        except distributed().scheduler.KilledWorker:
-            why = "the workers that ran it died"
-            self.note(f"sample {p.first}: {why}")
-            columns = {"failed": np.array([True]), "reason": np.array([why], dtype=object)}
-        return p, columns
 
-    def _result(self, future: Any, piece: Piece, waiting: list[Piece]) -> Columns | None:
-        """The columns of a piece; None if it is to run again, in parts."""
+    def _result(
+        self, future: Any, piece: Piece, waiting: list[Piece], *, alone: bool = False
+    ) -> Columns | None:
+        """The columns of a piece; None if it is to run again, in parts or ``alone``."""
         if future.status == "finished":
             try:
                 columns: Columns = future.result(timeout=_FETCH)
@@ -108,10 +102,10 @@ class TrialWorkers:
         if piece.rows > 1:
             waiting.extend(halves(piece))
             return None
-        if deadly:
+        if deadly and not alone:
             self._suspects.append(piece)
             return None
-        why = "there was not enough memory for it"
+        why = _DEADLY if deadly else _MEMORY
         self.note(f"sample {piece.first}: {why}")
         return {"failed": np.array([True]), "reason": np.array([why], dtype=object)}
 
@@ -125,11 +119,10 @@ def halves(piece: Piece) -> tuple[Piece, Piece]:
     return piece._replace(last=middle), piece._replace(first=middle)
 
 
-def compute_piece(bundle: Bundle, batch: Array, first: int, last: int) -> Columns:
+def compute_piece(bundle: Bundle, target: str, batch: Array, first: int, last: int) -> Columns:
     """Samples first to last - 1 of candidates, in a worker of Dask."""
     share_cores()
-    if getattr(_own, "text", None) != bundle.text:
-        with _one_at_a_time:
-            _own.trials, _own.text = Trials(opened(bundle)), bundle.text
-    trials: Trials = _own.trials
+    trials = once_per_thread(
+        ("trials", bundle.hash, target), lambda: Trials(opened(bundle), target)
+    )
     return trials.columns(batch, first, last)

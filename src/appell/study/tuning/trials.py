@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,7 @@ from appell.robots.dynamics import Array
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import build, robot_of
 from appell.study.sweeps.design import Design
-from appell.study.sweeps.fields import changes_of, fields_at, plain
-from appell.study.sweeps.lanes import Prepared
+from appell.study.sweeps.fields import changes_of, fields_at
 from appell.study.sweeps.measures import Chosen, chosen, parts_of
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.storage.block_table import Columns
@@ -74,9 +73,7 @@ class Trials(Points):
         """Number of samples."""
         return self.samples.count
 
-    def columns(
-        self, x: Array, first: int, last: int, tick: Callable[[int], None] | None = None
-    ) -> Columns:
+    def columns(self, x: Array, first: int, last: int) -> Columns:
         """Failures and measures of samples first to last - 1 with the parameters of each row of x,
         one row after another."""
         rows, n = np.atleast_2d(x), last - first
@@ -88,7 +85,7 @@ class Trials(Points):
         values |= {name: np.repeat(rows[:, k], n) for k, name in enumerate(self.space.names)}
         whole = {name for name, p in self.space.parameters.items() if p.whole}
         values |= {name: values[name].astype(np.int64) for name in whole}
-        return self.compute_at(values, len(rows) * n, tick)
+        return self.compute_at(values, len(rows) * n)
 
     @cached_property
     def measures(self) -> Any:
@@ -102,17 +99,6 @@ class Trials(Points):
             if x.measure is not None and x.measure.axis and not x.part:
                 yield from chosen([f"{x.name}.{k}" for k in range(parts_of(x, robot))],
                                   self.scenario)  # fmt: skip
-
-    # Rollouts
-
-    def rollout_of(self, fields: dict[str, Any]) -> Prepared:
-        """The scenario with values of fields that lanes do not have, as a rollout."""
-        return self._rollout_of(fields)
-
-    def usual_apart(self) -> dict[str, Any]:
-        """Values of these fields at a usual sample."""
-        usual = self.samples.middle()
-        return {c.path: plain(usual[c.name]) for c in self.apart}
 
     # Refusals
 
@@ -130,7 +116,7 @@ class Trials(Points):
                     why = str(problem)
                 if why is not None:
                     place = self.asked.source.place(("tune", "parameters", name, "between"))
-                    raise InputError(f"{place}: {end:g} cannot be: {why}")
+                    raise InputError(f"{place}: {end:g} is not allowed: {why}")
 
 
 def scenario_with(study: Study, values: Mapping[str, float]) -> Scenario:

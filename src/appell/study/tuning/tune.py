@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.errors import InputError, interrupted
-from appell.given import whole
+from appell.given import one_of, whole
 from appell.study.own_code import imported
 from appell.study.scenario_build import build
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.comparison import compare
+from appell.study.sweeps.results.sweep_statistics import without_numbers
 from appell.study.sweeps.storage.block_table import Columns
+from appell.study.sweeps.storage.results_folder import ResultsFolder
 from appell.study.sweeps.study_file import Study, read_study
 from appell.study.tuning.aims import Evaluation
 from appell.study.tuning.descent import Descent
@@ -73,6 +74,7 @@ def tune(
         True
     """
     study = study if isinstance(study, Study) else read_study(study)
+    one_of("tune: target", target, ("auto", "cpu", "cuda"))
     if study.tune is None:
         raise InputError(
             f"{study.source.file or 'the study'}: there is no table [tune]; expected parameters, "
@@ -94,14 +96,14 @@ def tune(
         _announce(trials, shown, count, memory)
         pool = None
         if count is not None and not by_gradient:
-            pool = TrialWorkers(bundle, count, shown.note)
+            pool = TrialWorkers(bundle, count, target, shown.note)
         try:
             tuned = _tuned(study, trials, memory, shown, pool)
         finally:
             if pool is not None:
                 pool.close()
         if isinstance(memory, TuneFolder):
-            _write(tuned, memory, bundle)
+            _write(tuned, memory.results, bundle)
     return tuned
 
 
@@ -112,7 +114,12 @@ def _announce(trials: Trials, shown: TuneProgress, workers: int | None, memory: 
     how = trials.method_in_words(workers is None)
     shown.note(f"{len(trials.space.names)} parameters, {trials.count} samples, computed {how}")
     if len(memory):
-        shown.note(f"going on from {len(memory):,} evaluations that are kept")
+        shown.note(f"continues from {len(memory):,} evaluations that are kept")
+    remark = None
+    if isinstance(memory, TuneFolder):
+        remark = memory.results.other_processor("evaluations")
+    if remark is not None:
+        shown.note(remark)
     for name in trials.space.moved:
         own, p = trials.space.own[name], trials.space.parameters[name]
         shown.note(
@@ -142,11 +149,11 @@ def _tuned(study: Study, trials: Trials, memory: Memory, shown: TuneProgress, po
     return _result(study, evaluate, before, ended, stopped)
 
 
-class _Before:
+class _Before(NamedTuple):
     """The scenario as it stands: what it is worth, and its samples if they were computed."""
 
-    def __init__(self, evaluation: Evaluation | None, columns: Columns | None) -> None:
-        self.evaluation, self.columns = evaluation, columns
+    evaluation: Evaluation | None
+    columns: Columns | None
 
 
 def _before(evaluate: Evaluator) -> _Before:
@@ -186,7 +193,11 @@ def _result(
         trials.design = Samples(trials.asked, trials.space.named(best.x))
         if not best.failed:
             wanted = ("point", "refused", *aims.columns)
-            compared = {name: x for name, x in compare(trials).items() if name in wanted}
+            compared = {
+                name: x
+                for name, x in compare(trials, evaluate.progress.note).items()
+                if name in wanted
+            }
     elif best.x in evaluate.columns:
         samples["after"] = evaluate.columns[best.x]
     values = np.array([e.x for e in history])
@@ -220,7 +231,7 @@ def _result(
         failures=_failures([e.reason for e in history if e.reason is not None]),
         compared=compared,
         scenario=scenario,
-        folder=evaluate.memory.folder if isinstance(evaluate.memory, TuneFolder) else None,
+        folder=evaluate.memory.results.folder if isinstance(evaluate.memory, TuneFolder) else None,
         _aims=aims,
         _failed=(best.failed, best.reason),
     )
@@ -232,17 +243,18 @@ def _failures(reasons: list[str]) -> dict[str, int]:
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
     for why in reasons:
-        reason = first.setdefault(re.sub(r"\d[\d.e+-]*", "#", why), why)
+        reason = first.setdefault(without_numbers(why), why)
         counts[reason] = counts.get(reason, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def _write(tuned: Tuned, memory: TuneFolder, bundle: Bundle) -> None:
-    """The tuned scenario with the files that it reads, and the summary."""
+def _write(tuned: Tuned, folder: ResultsFolder, bundle: Bundle) -> None:
+    """Write the tuned scenario with the files that it reads, and the summary."""
     if tuned.scenario is not None:
         kept = scenario_with(opened(bundle), tuned.parameters)
         for name, content in bundle.files.items():
-            memory.write_bytes(name, content)
-        memory.write("scenario.json", kept.text() + "\n")
-    memory.write("summary.json", json.dumps(tuned.summary(), indent=2) + "\n")
-    memory.log(f"{tuned.verdict}; {tuned.why}")
+            folder.write(name, content)
+        folder.write("scenario.json", kept.text() + "\n")
+    summary = json.dumps(tuned.summary(), indent=2, allow_nan=False)
+    folder.write("summary.json", f"{summary}\n")
+    folder.log(f"{tuned.verdict}; {tuned.why}")

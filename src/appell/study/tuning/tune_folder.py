@@ -13,42 +13,21 @@ taken away when the folder is opened again.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
-from datetime import datetime, timezone
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from zlib import crc32
 
-from appell.errors import InputError
-from appell.study.sweeps.bundle import Bundle, differing
-from appell.study.sweeps.storage.dataset import DiskError, appear, changed, locked
+from appell.study.sweeps.bundle import Bundle
+from appell.study.sweeps.storage.results_folder import GO_ON, ResultsFolder
+from appell.whole_file import disk_error, write_whole
 
-_STUDY, _EVALUATIONS, _LOG = "study.json", "evaluations.jsonl", "tune.log"
-_FREE = ("title", "block", ("tune", "iterations"), ("tune", "tolerance"))  # may change on the way
+_EVALUATIONS = "evaluations.jsonl"
+_FREE = ("title", "block", "tune.iterations", "tune.tolerance")  # may change on the way
 _SYNC = 1.0  # s of evaluations that a failure of the machine's power may cost
 Record = dict[str, Any]
-
-
-def hash_of(bundle: Bundle) -> str:
-    """Hash of what a search depends on: all of the study but the criteria by which it ends."""
-    fixed = _fixed(json.loads(bundle.text))
-    digest = sha256(json.dumps(fixed).encode())
-    for name, content in sorted(bundle.files.items()):
-        digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()
-
-
-def _fixed(study: dict[str, Any]) -> dict[str, Any]:
-    """A study without the entries that may change."""
-    kept = json.loads(json.dumps(study))
-    for entry in _FREE:
-        table, key = (kept, entry) if isinstance(entry, str) else (kept[entry[0]], entry[1])
-        table.pop(key, None)
-    return dict(kept)
 
 
 class Memory:
@@ -66,148 +45,82 @@ class Memory:
         self._records[kind, x] = record
         self._write({"kind": kind, "x": list(x), **record})
 
-    def _write(self, line: Record) -> None:
-        """Put it on disk, where there is one."""
+    def _write(self, record: Record) -> None:
+        """Write a record to the disk; in memory, do nothing."""
 
     def log(self, text: str) -> None:
-        """Tell the log, where there is one."""
+        """Append a line to the log; in memory, do nothing."""
 
     def close(self) -> None:
-        """Let others write."""
+        """Write nothing more."""
 
     def __len__(self) -> int:
         return sum(kind == "value" for kind, _ in self._records)
 
 
 class TuneFolder(Memory):
-    """The folder of a tune, held by this process until it is closed."""
+    """Evaluations that are kept in a folder, held by this process until it is closed."""
 
     def __init__(self, folder: Path, bundle: Bundle) -> None:
         super().__init__()
-        self.folder, self.bundle, self._synced = folder, bundle, monotonic()
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"'{folder}' is a file; give the name of a folder with --output.")
-        if folder.exists() and not (folder / _STUDY).exists() and any(folder.iterdir()):
-            raise InputError(
-                f"'{folder}' holds something else than a tune; choose another folder with --output."
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = locked(folder)
+        self.results = ResultsFolder(folder, "tune", "tune.log", (_EVALUATIONS,))
+        self._synced = monotonic()
         try:
-            self._begin()
-            self._file = self._opened()
+            self.results.begin(bundle, bundle.identity(_FREE), {})
+            self._path = folder / _EVALUATIONS
+            self._read()
+            self._file = self._path.open("ab", buffering=0)
         except BaseException:
-            self._lock.close()
+            self.results.close()
             raise
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            os.fsync(self._file.fileno())
-        self._file.close()
-        self._lock.close()
+        try:
+            self._file.close()
+        finally:
+            self.results.close()
 
-    # What is tuned
+    def log(self, text: str) -> None:
+        self.results.log(text)
 
-    def _begin(self) -> None:
-        """Write what is tuned, or compare it with what was."""
-        path = self.folder / _STUDY
-        own = hash_of(self.bundle)
-        if path.exists():
-            head = _head(self.folder)
-            if head["hash"] != own:
-                now = self.bundle._replace(text=json.dumps(_fixed(json.loads(self.bundle.text))))
-                before = {"study": _fixed(head["study"])}
-                raise InputError(
-                    f"'{self.folder}' holds another tune: {changed(before, now)}. Choose another "
-                    "folder with --output, or remove this one."
-                )
-            other = differing(head["versions"], self.bundle.versions)
-            if other:
-                raise InputError(
-                    f"'{self.folder}' was begun with other versions; here there is {other}. "
-                    "Evaluations of both might differ: go on with those versions, or choose "
-                    "another folder."
-                )
-        head = {
-            "study": json.loads(self.bundle.text),
-            "hash": own,
-            "files": sorted(self.bundle.files),
-            "versions": dict(self.bundle.versions),
-        }
-        self.write(_STUDY, json.dumps(head, indent=2) + "\n")
-
-    # Evaluations
-
-    def _opened(self) -> Any:
-        """The file of evaluations, read, and cut to its whole lines."""
-        path = self.folder / _EVALUATIONS
-        whole = 0
-        if path.exists():
-            for line in path.read_bytes().splitlines(keepends=True):
-                record = _record(line)
-                if record is None:
-                    break
-                whole += len(line)
+    def _read(self) -> None:
+        """Read the evaluations that are there; lines that are damaged are removed."""
+        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
+        good = []
+        for line in lines:
+            record = _record(line)
+            if record is not None:
+                good.append(line)
                 kind, x = record.pop("kind"), tuple(record.pop("x"))
                 self._records[kind, x] = record
-            os.truncate(path, whole)
-        return path.open("ab")
+        if len(good) < len(lines):
+            write_whole(self._path, b"".join(good), cure=GO_ON)
+            self.log(f"{len(lines) - len(good)} damaged lines of {_EVALUATIONS} are computed anew")
 
-    def _write(self, line: Record) -> None:
+    def _write(self, record: Record) -> None:
+        left = _line(record)
         try:
-            self._file.write(json.dumps(line).encode() + b"\n")
-            self._file.flush()  # what ends this process does not end the line
+            while left:  # a disk may take a part of it
+                left = left[self._file.write(left) :]
             if monotonic() - self._synced > _SYNC:
                 os.fsync(self._file.fileno())
                 self._synced = monotonic()
         except OSError as problem:
-            full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-            why = "the disk is full" if full else str(problem.strerror or problem)
-            raise DiskError(
-                f"cannot write '{self.folder / _EVALUATIONS}': {why}. What was written before is "
-                "kept: make room, and run the same command again to go on."
-            ) from None
+            raise disk_error(self._path, problem, GO_ON) from None
 
-    # Other files
 
-    def write(self, name: str, text: str) -> None:
-        """Write a file of the folder, whole or not at all."""
-        self.write_bytes(name, text.encode())
-
-    def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a file of the folder, whole or not at all."""
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        appear(path, lambda scratch: scratch.write_bytes(content))
-
-    def log(self, text: str) -> None:
-        """Add a line to the log."""
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        with contextlib.suppress(OSError), (self.folder / _LOG).open("a") as file:
-            file.write(f"{now} {text}\n")
+def _line(record: Record) -> bytes:
+    """The line of a record, with a checksum."""
+    text = json.dumps(record, allow_nan=False)
+    return json.dumps({**record, "check": crc32(text.encode())}).encode() + b"\n"
 
 
 def _record(line: bytes) -> Record | None:
-    """A whole line of evaluations; None if it was cut off or damaged."""
-    if not line.endswith(b"\n"):
-        return None
+    """The record of a line; None if it was cut off or damaged."""
     try:
         record = json.loads(line)
-    except ValueError:
+        whole = line == _line({name: x for name, x in record.items() if name != "check"})
+    except (ValueError, TypeError, AttributeError):
         return None
-    return record if isinstance(record, dict) and {"kind", "x"} <= set(record) else None
-
-
-def _head(folder: Path) -> dict[str, Any]:
-    """Contents of study.json in a tune's folder, checked."""
-    path = folder / _STUDY
-    try:
-        head = json.loads(path.read_text())
-        if not {"study", "hash", "versions"} <= set(head) or "tune" not in head["study"]:
-            raise ValueError
-    except (OSError, ValueError, TypeError):
-        raise InputError(
-            f"'{folder}' is no folder of a tune: {path.name} in it is missing or damaged, or of a "
-            "sweep. Choose another folder with --output."
-        ) from None
-    return dict(head)
+    record.pop("check", None)
+    return dict(record) if whole else None

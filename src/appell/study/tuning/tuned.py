@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from functools import cached_property
+from math import isinf, isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.robots.dynamics import Array
+from appell.study.json_numbers import written
 from appell.study.scenario import Scenario
 from appell.study.sweeps.comparison import cure
 from appell.study.sweeps.study_file import Study
@@ -171,7 +173,7 @@ class Tuned:
             worst = max(broken, key=lambda x: -x.margin / (abs(x.bound) or 1.0))
             return (
                 "nothing was found that keeps all constraints: at best, "
-                f"{worst.what} is {worst.after:.4g}, and not at "
+                f"{worst.what} is {_in_words(worst.after)}, and not at "
                 f"{'least' if worst.least else 'most'} {worst.bound:g}"
             )
         if not self.ok:
@@ -181,24 +183,24 @@ class Tuned:
             len(self.constraints), ", all constraints kept"
         )
         before, after = self.objective_before, self.objective
-        unit = f" {self.aims.objective.unit}" if self.aims.objective.unit else ""
-        if not isfinite(before):
-            return f"{self.what} is {after:.4g}{unit}{kept}"
+        unit = self.aims.objective.unit
+        if isnan(before):
+            return f"{self.what} is {_in_words(after, unit)}{kept}"
         if after == before:
-            return f"nothing better than {self.what} {before:.4g}{unit} was found{kept}"
+            return f"nothing better than {self.what} {_in_words(before, unit)} was found{kept}"
         verb = "fell" if after < before else "rose"
-        changed = f"{self.what} {verb} from {before:.4g} to {after:.4g}{unit}"
+        changed = f"{self.what} {verb} from {_in_words(before)} to {_in_words(after, unit)}"
         if self.aims.objective.sign * (after - before) > 0:
             broken = [x for x in self.constraints if not x.was_kept]
             if broken:
-                return f"{changed}{kept}: {broken[0].what} was {broken[0].before:.4g} before"
+                return f"{changed}{kept}: {broken[0].what} was {_in_words(broken[0].before)} before"
             return (
                 f"nothing between these bounds is better than the scenario itself: {self.what} is "
-                f"{after:.4g}{unit}, and {before:.4g} before{kept}"
+                f"{_in_words(after, unit)}, and {_in_words(before)} before{kept}"
             )
         return f"{changed}{kept}"
 
-    @property
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about the result."""
         warnings = []
@@ -225,7 +227,7 @@ class Tuned:
     def summary(self) -> dict[str, Any]:
         """Contents of summary.json."""
         history = self.history
-        return {
+        summary = {
             "title": self.study.title,
             "ok": self.ok,
             "verdict": self.verdict,
@@ -233,8 +235,8 @@ class Tuned:
                 "measure": self.aims.objective.column,
                 "over": self.aims.objective.over,
                 "unit": self.aims.objective.unit,
-                "before": _number(self.objective_before),
-                "after": _number(self.objective),
+                "before": self.objective_before,
+                "after": self.objective,
             },
             "parameters": {
                 name: {"before": self.own[name], "after": x, "unit": self.units[name]}
@@ -245,9 +247,9 @@ class Tuned:
                     "what": x.what,
                     "at_least" if x.least else "at_most": x.bound,
                     "unit": x.unit,
-                    "before": _number(x.before),
-                    "after": _number(x.after),
-                    "margin": _number(x.margin),
+                    "before": x.before,
+                    "after": x.after,
+                    "margin": x.margin,
                     "kept": x.kept,
                 }
                 for x in self.constraints
@@ -263,10 +265,12 @@ class Tuned:
             "warnings": list(self.warnings),
             "compared": self.compared,
         }
+        return dict(written(summary))
 
 
-def _number(x: float) -> float | None:
-    return x if isfinite(x) else None
+def _in_words(x: float, unit: str = "") -> str:
+    """A number with its unit."""
+    return "infinite" if isinf(x) else f"{x:.4g} {unit}".rstrip()
 
 
 def held_by(aims: Aims, before: Evaluation | None, after: Evaluation, count: int) -> list[Held]:
@@ -292,4 +296,4 @@ def held_by(aims: Aims, before: Evaluation | None, after: Evaluation, count: int
 def _margin(aim: Aim, value: float, after: Evaluation) -> float:
     """A constraint is not kept where samples failed, whatever the others give."""
     margin = aim.margin(value)
-    return float("-inf") if after.failed or np.isnan(margin) else margin
+    return np.nan if after.failed else margin

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 from appell.compile.native import processor
 from appell.errors import AppellError
@@ -10,7 +12,8 @@ from appell.study.sweeps.bundle import Bundle, differing, opened, versions
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.storage.block_table import Columns
 
-_own = threading.local()  # robots and kernels of each thread of a worker
+T = TypeVar("T")
+_own = threading.local()  # what each thread of a worker has made: robots and kernels
 _one_at_a_time = threading.Lock()  # importing a study's modules
 
 
@@ -18,14 +21,13 @@ class VersionError(AppellError):
     """A worker computes with other versions than the client."""
 
 
-def points_of(bundle: Bundle, target: str) -> Points:
-    """The points of a bundle, made once in each thread."""
-    key = bundle.hash, target
+def once_per_thread(key: Hashable, make: Callable[[], T]) -> T:
+    """What a function makes for a key, made once in each thread; the last one is kept."""
     if getattr(_own, "key", None) != key:
         with _one_at_a_time:
-            _own.points, _own.key = Points(opened(bundle), target), key
-    points: Points = _own.points
-    return points
+            _own.made, _own.key = make(), key
+    made: T = _own.made
+    return made
 
 
 def compute_block(bundle: Bundle, first: int, last: int, target: str) -> Columns:
@@ -36,7 +38,8 @@ def compute_block(bundle: Bundle, first: int, last: int, target: str) -> Columns
             f"a worker has {other}. Results would differ: install the same versions there."
         )
     share_cores()
-    return points_of(bundle, target).compute(first, last)
+    points = once_per_thread((bundle.hash, target), lambda: Points(opened(bundle), target))
+    return points.compute(first, last)
 
 
 def share_cores() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from appell.errors import InputError
 from appell.robots.dynamics import Array
+from appell.study.json_numbers import written
 from appell.study.sweeps.comparison import Difference, allowed, differences, in_words
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.measures import MEASURES, unit_for
@@ -94,7 +94,7 @@ class Statistics:
             text = str(reason)
             kind = kinds.get(text)
             if kind is None:
-                kind = kinds[text] = _NUMBER.sub("…", text)
+                kind = kinds[text] = without_numbers(text)
                 first.setdefault(kind, text)
             members.setdefault(kind, []).append(point)
         texts: dict[str, int] = {}
@@ -226,7 +226,7 @@ class Statistics:
         """The robot and all of a point that can be built, or None."""
         if self._points is None or self.sweep.study.function is not None:
             return None
-        return self._points.usual[1]
+        return self._points.representative[1]
 
     @property
     def robot(self) -> Any:
@@ -243,7 +243,7 @@ class Statistics:
         """Method by which points were computed, in words; empty if that is not known."""
         study = self.sweep.study
         try:
-            alone = self._points.alone if self._points is not None else ""
+            alone = self._points.why_one_by_one if self._points is not None else ""
         except Exception:  # whatever a user's module raises
             alone = ""
         if alone == "":
@@ -358,20 +358,19 @@ class Statistics:
         }
         for name in self.measures:
             spread = self.numbers(name).spread
-            summary["measures"][name] = {"unit": self.unit(name), **_plain(spread._asdict())}
+            summary["measures"][name] = {"unit": self.unit(name), **spread._asdict()}
             summary["worst"][name] = [self.point(int(k), name) for k in self.worst(name)]
         if self.differences:
-            summary["compared"] = {
-                name: _plain(x._asdict()) for name, x in self.differences.items()
-            } | {"points": list(sweep.compared["point"])}
+            summary["compared"] = {name: x._asdict() for name, x in self.differences.items()}
+            summary["compared"] |= {"points": list(sweep.compared["point"])}
         if self.sobol:
             summary["sobol"] = {name: _indices(x) for name, x in self.sobol.items()}
         elif sweep.study.sampling != "saltelli" and len(sweep) > 1:
             summary["rank_correlations"] = {
-                name: dict(zip(self.variables, _numbers(row), strict=True))
+                name: dict(zip(self.variables, row, strict=True))
                 for name, row in zip(self.measures, self.correlations, strict=True)
             }
-        return summary
+        return dict(written(summary))
 
     def point(self, point: int, measure: str) -> dict[str, Any]:
         """A point: its number, the value of a measure, and the variables."""
@@ -380,9 +379,15 @@ class Statistics:
         variables = {n: x if isinstance(x, str) else _item(x) for n, x in values.items()}
         return {
             "point": point,
-            "value": _number(float(self.sweep[measure][k])),
+            "value": float(self.sweep[measure][k]),
             "variables": variables,
         }
+
+
+def without_numbers(reason: str) -> str:
+    """A reason of failures without its numbers: reasons that differ in these alone are one kind.
+    Digits of a name, such as joint1, are none."""
+    return _NUMBER.sub("…", reason)
 
 
 def percent(share: float) -> str:
@@ -406,27 +411,14 @@ def _known(x: Any) -> Any:
     return x if isinstance(x, bool | int | float | str) else value_text(x)
 
 
-def _number(x: float) -> float | str | None:
-    """A number as JSON has it: infinite ones as a word."""
-    return x if np.isfinite(x) else None if np.isnan(x) else "infinite"
-
-
-def _numbers(row: Sequence[float] | Array) -> list[float | str | None]:
-    return [_number(float(x)) for x in row]
-
-
-def _plain(entries: dict[str, Any]) -> dict[str, Any]:
-    return {name: _number(x) if isinstance(x, float) else x for name, x in entries.items()}
-
-
 def _indices(x: SobolIndices) -> dict[str, Any]:
     return {
         "confidence": x.confidence,
         "samples": x.samples,
         "variables": {
             name: {
-                "first": _number(float(x.first[k])), "first_bounds": _numbers(x.first_bounds[k]),
-                "total": _number(float(x.total[k])), "total_bounds": _numbers(x.total_bounds[k]),
+                "first": x.first[k], "first_bounds": x.first_bounds[k],
+                "total": x.total[k], "total_bounds": x.total_bounds[k],
             }
             for k, name in enumerate(x.variables)
         },

@@ -1,0 +1,66 @@
+"""Files that are there whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from appell.errors import AppellError
+
+
+class DiskError(AppellError):
+    """A file could not be written."""
+
+
+def write_whole(
+    path: Path, content: str | bytes | Callable[[Path], Any], *, cure: str = ""
+) -> None:
+    """Write a file, or replace it; where that fails, what was there before is kept.
+
+    Args:
+        path: The file, or a link to it. What is no file, such as a pipe, is written to directly.
+        content: Text, bytes, or a function that writes the file at the path it is given.
+        cure: What to do where it cannot be written: the end of the message.
+    """
+    target = Path(os.path.realpath(path))
+    scratch = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        if path.is_fifo() or path.is_char_device():
+            _put(content, path)
+            return
+        _put(content, scratch)
+        with scratch.open("rb+") as file:
+            os.fsync(file.fileno())
+        scratch.replace(target)
+    except OSError as problem:
+        raise disk_error(path, problem, cure) from None
+    finally:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
+
+
+def _put(content: str | bytes | Callable[[Path], Any], path: Path) -> None:
+    if callable(content):
+        content(path)
+    else:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def disk_error(path: Path, problem: OSError, cure: str = "") -> DiskError:
+    """The error of a file that could not be written, with the reason and the cure."""
+    full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+    why = "the disk is full" if full else str(problem.strerror or problem)
+    return DiskError(f"cannot write '{path}': {why}.{cure and f' {cure}'}")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the unfinished files of processes that were killed while they wrote into a folder;
+    nobody else may write there meanwhile."""
+    for path in folder.glob(".*"):
+        if path.suffix[1:].isdecimal():
+            with suppress(OSError):
+                path.unlink()
