@@ -50,7 +50,21 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 
 
 def test_only_unfinished_files_are_removed(tmp_path):
-    for name in (".study.json.4711", ".hidden", "notes.2024", ".part-1.parquet"):
+    names = (".study.json.4711.appell-part", ".hidden", "notes.2024", ".part-1.parquet", ".notes.1")
+    for name in names:
         (tmp_path / name).write_text(name)
     remove_leftovers(tmp_path)
-    assert {x.name for x in tmp_path.iterdir()} == {".hidden", "notes.2024", ".part-1.parquet"}
+    assert {x.name for x in tmp_path.iterdir()} == {*names[1:]}
+
+
+def test_permissions_are_kept_and_a_link_in_the_way_is_not_followed(tmp_path):
+    target, precious = tmp_path / "a.toml", tmp_path / "precious"
+    precious.write_text("precious")
+    target.write_text("before")
+    target.chmod(0o640)
+    (tmp_path / f".a.toml.{os.getpid()}.appell-part").symlink_to(precious)
+    write_whole(target, "after")
+    assert target.read_text() == "after"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert not target.is_symlink()
+    assert precious.read_text() == "precious"

@@ -7,13 +7,16 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 from appell.errors import AppellError
 
+UNFINISHED = ".appell-part"  # the end of the names of files that are being written
+
 
 class DiskError(AppellError):
-    """A file could not be written."""
+    """A file could not be written, or read."""
 
 
 def write_whole(
@@ -27,11 +30,12 @@ def write_whole(
         cure: What to do where it cannot be written: the end of the message.
     """
     target = Path(os.path.realpath(path))
-    scratch = target.with_name(f".{target.name}.{os.getpid()}")
+    scratch = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
     try:
         if path.is_fifo() or path.is_char_device():
             _put(content, path)
             return
+        _new(scratch, target)
         _put(content, scratch)
         with scratch.open("rb+") as file:
             os.fsync(file.fileno())
@@ -43,6 +47,14 @@ def write_whole(
             scratch.unlink(missing_ok=True)
 
 
+def _new(scratch: Path, target: Path) -> None:
+    """Make an empty file with the permissions of another, in place of what has its name: a link
+    that somebody else has put there is not followed."""
+    scratch.unlink(missing_ok=True)
+    mode = S_IMODE(target.stat().st_mode) if target.exists() else 0o666
+    os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+
+
 def _put(content: str | bytes | Callable[[Path], Any], path: Path) -> None:
     if callable(content):
         content(path)
@@ -52,15 +64,17 @@ def _put(content: str | bytes | Callable[[Path], Any], path: Path) -> None:
 
 def disk_error(path: Path, problem: OSError, cure: str = "") -> DiskError:
     """The error of a file that could not be written, with the reason and the cure."""
-    full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-    why = "the disk is full" if full else str(problem.strerror or problem)
+    why = str(problem.strerror or problem)
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "the disk is full; make room"
+    elif problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        why = f"{why}; choose a place where you may write"
     return DiskError(f"cannot write '{path}': {why}.{cure and f' {cure}'}")
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the unfinished files of processes that were killed while they wrote into a folder;
     nobody else may write there meanwhile."""
-    for path in folder.glob(".*"):
-        if path.suffix[1:].isdecimal():
-            with suppress(OSError):
-                path.unlink()
+    for path in folder.glob(f".*{UNFINISHED}"):
+        with suppress(OSError):
+            path.unlink()

@@ -162,7 +162,7 @@ def test_what_is_wrong_in_a_study_is_told_with_its_place(command, tmp_path, text
     ("arguments", "told"),
     [
         (("move.toml",), "move.toml is a scenario, not a study: appell run runs it, and appell"),
-        (("show", "study.toml"), "Expected a folder that appell sweep wrote."),
+        (("show", "study.toml"), "it is a file. Expected a folder that appell sweep wrote"),
         (("hundred.toml",), "hundred.toml: points = 100: sampling = 'saltelli' takes a power of "
          "two, such as 64 or 128."),
     ],
@@ -282,7 +282,7 @@ def test_sobol_indices_and_a_sweep_that_is_not_complete_are_told(command, tmp_pa
         "x = {uniform = [0, 1]}\ny = {uniform = [0, 1]}\n"
     )
     told = command("some.toml").output
-    assert re.search(r"share of f +by itself +with all others", told)
+    assert re.search(r"share of f +first order +total order", told)
     assert re.search(r"x +0\.\d\d \(0\.\d\d to [01]\.\d\d\) +0\.\d\d \(", told)
     assert "bounds at 95 %, of 64 samples" in told
     parts(tmp_path / "some-sweep")[3].unlink()

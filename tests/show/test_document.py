@@ -85,7 +85,7 @@ def test_the_verdict_comes_first():
     head = document().head()
     assert head.verdict == "3 of 4 rows agree"
     assert not head.good
-    assert head.warnings == ["Table 1, theirs <1>: FAILS (equal): They | count otherwise."]
+    assert head.failures == ["Table 1, theirs <1>: FAILS (equal): They | count otherwise."]
     text = html(document(), [])
     places = [text.index(x) for x in ("<h1>", "By someone.", "3 of 4 rows", "made by", "<h2>")]
     assert places == sorted(places)

@@ -15,6 +15,7 @@ from appell.errors import AppellError
 from appell.show.sweep_report import html, summary, write_sweep
 from appell.study import Study, open_sweep, sweep
 from appell.study.sweeps.design import Design
+from appell.study.sweeps.results.sweep_charts import labelled, response_panel, sobol_chart
 from appell.study.sweeps.sweep import Sweep
 from tests.browser import executable
 from tests.report_pages import CUT, OPTIONS, examine
@@ -121,6 +122,75 @@ def test_the_worst_points_have_their_values_and_a_command(usual, page):
             assert f"{usual['law.kp'][point]:.6g}" in page
     missed = np.flatnonzero(usual["success"] == 0)[:10]
     assert all(f"--point {point}<" in page for point in missed)
+
+
+def test_it_says_how_many_of_the_points_without_success_are_listed(usual, page):
+    count = int((usual["success"] == 0).sum())
+    assert count > 10
+    assert f"success: 10 of {count:,} points without" in words(page)
+    few = made(64, lost=0.0)
+    few = Sweep(few.study, few.columns | {"success": (np.arange(64) > 2).astype(float)})
+    assert "success: the 3 points without" in words(html(few))
+
+
+def test_numbers_of_points_are_written_as_the_command_takes_them(usual, page):
+    text = words(page)
+    beyond = [int(x) for x in usual.worst("peak_torque", 10) if x >= 1000]
+    assert beyond
+    for point in beyond:
+        assert f"point {point} " in text
+    tables = "".join(re.findall(r"<table>.*?</table>", page, re.DOTALL))
+    assert not any(f"{point:,}" in tables for point in beyond)
+
+
+def test_captions_say_what_is_in_their_charts(usual, page):
+    text = words(page)
+    finite = np.isfinite(usual["peak_torque"]).sum()
+    assert f"Dots: 1,200 of {finite:,} points" in text
+    assert "Crosses: the worst points." in text
+    few = words(html(made(100, lost=0.0)))
+    assert "Dots: all 100 points" in few
+    assert "rosses" not in few
+
+
+def test_shares_end_at_one_unless_a_bound_is_beyond():
+    pair = {k: VARY[k] for k in ("robot.payload.mass", "law.kp")}
+    of = made(256, "saltelli", lost=0.0, vary=pair).statistics
+    for panel in sobol_chart(of, list(of.sobol)).panels:
+        low, high = panel.y_range
+        ends = [np.ravel(end) for line in panel.lines for end in line.ends]
+        largest, least = np.nanmax(ends), np.nanmin(ends)
+        assert low <= min(0.0, least)
+        assert high == 1 if largest <= 1 else largest < high < 1.1 * largest
+
+
+def test_variables_have_the_units_of_their_fields():
+    scenario = {
+        "robot": {"model": "planar_chain", "armature": {"joint1": 0.1},
+                  "payload": {"mass": 1, "com": [0, 0, 0]}},
+        "angles": "degrees", "task": {"kind": "fall", "until": 0.1},
+    }  # fmt: skip
+    vary = {
+        "start.q.joint1": {"uniform": (0, 1)},
+        "robot.payload.mass": {"uniform": (0, 1)},
+        "both": {"uniform": (0, 1), "sets": ("start.v.joint1", "start.v.joint2")},
+        "mixed": {
+            "uniform": (0, 1),
+            "sets": ("robot.payload.com.0", "robot.payload.com.1", "task.until"),
+        },
+        "factor": {"uniform": (0, 1), "scales": ("robot.armature.joint1",)},
+    }
+    study = Study(scenario=scenario, vary=vary, points=8)
+    columns = {"point": np.arange(8), **Design(study).values(0, 8), "failed": np.zeros(8, bool)}
+    columns |= {"reason": np.full(8, None, object), "peak_speed": np.arange(8.0)}
+    of = Sweep(study, columns).statistics
+    labels = [labelled(of, name) for name in vary]
+    assert labels == ["start.q.joint1, deg", "robot.payload.mass, kg", "both, deg/s", "mixed",
+                      "factor"]  # fmt: skip
+    text = words(html(of.sweep))
+    assert text.count("start.q.joint1, deg") >= 1
+    panel = response_panel(of, "peak_speed", "start.q.joint1", 100)
+    assert panel.x == "start.q.joint1, deg"
 
 
 def test_failures_are_told_by_reason_with_a_point_to_replay(usual, page):
@@ -361,7 +431,9 @@ def test_a_full_disk_leaves_the_old_report(swept, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(AppellError, match=r"report\.html.: the disk is full\. The points are kept"):
+    with pytest.raises(
+        AppellError, match=r"report\.html.: the disk is full; make room\. The points"
+    ):
         write_sweep(swept)
     assert path.read_bytes() == before
 

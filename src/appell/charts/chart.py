@@ -17,6 +17,10 @@ from appell.charts.palette import INK, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_FEW, _SOME = 60, 300  # marks that are drawn large, and of middle size
+_MARKED = ("dots", "both", "rings", "crosses")
+_MARGIN = 0.025  # of the width of a panel, beside marks at its ends
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -25,7 +29,8 @@ class Line:
     above.
 
     "steps" are columns from zero, as of a histogram: y[k] holds from x[k] to x[k + 1], and the last
-    of y is not drawn. A "band" is the area from ``base`` to ``y``."""
+    of y is not drawn. A "band" is the area from ``base`` to ``y``. On a "held" line, y[k] holds
+    until x[k + 1]. "rings" are open circles."""
 
     name: str
     x: Any
@@ -34,7 +39,7 @@ class Line:
     dash: str = ""
     width: float = 1.6
     opacity: float = 1.0
-    drawn: Literal["line", "dots", "both", "crosses", "steps", "band"] = "line"
+    drawn: Literal["line", "held", "dots", "both", "rings", "crosses", "steps", "band"] = "line"
     bars: Any = None
     base: Any = None
 
@@ -45,6 +50,14 @@ class Line:
             return None
         bars = np.asarray(self.bars, dtype=float)
         return bars if bars.ndim == 2 else np.stack([bars, bars])
+
+    @property
+    def size(self) -> float:
+        """Diameter of its marks in pixels: larger where these are few."""
+        if self.drawn == "both" or self.bars is not None:
+            return 5.2
+        count = np.size(self.y)
+        return 7.0 if count <= _FEW else 5.0 if count <= _SOME else 3.6
 
     @property
     def ends(self) -> tuple[Any, Any]:
@@ -71,7 +84,8 @@ class Panel:
     """Lines on the same axes. ``x`` and ``y`` say what is drawn, with its unit: "torque, N m".
 
     ``marks`` are instants, drawn as thin vertical lines; ``y_range`` is shown until someone zooms;
-    ``ticks`` are names for x = 0, 1, 2, ...; ``log`` names the axes that are logarithmic.
+    ``ticks`` are names for x = 0, 1, 2, ...; ``log`` names the axes that are logarithmic;
+    ``counts`` says that x counts something, so that its axis has whole numbers alone.
     """
 
     title: str
@@ -83,6 +97,26 @@ class Panel:
     marks: Sequence[float] = ()
     y_range: tuple[float, float] | None = None
     ticks: Sequence[str] = ()
+    counts: bool = False
+
+    def horizontal_range(self) -> tuple[float, float]:
+        """The least and the largest x to show: those of the lines, with a margin beside marks so
+        that none is cut in half."""
+        if self.ticks:
+            return -0.7, len(self.ticks) - 0.3
+        x = np.concatenate([np.zeros(0), *(np.ravel(line.x) for line in self.lines)]).astype(float)
+        log = "x" in self.log
+        x = x[np.isfinite(x) & ((x > 0) | (not log))]
+        if not x.size:
+            return (1.0, 10.0) if log else (0.0, 1.0)
+        low, high = float(x.min()), float(x.max())
+        if not any(line.drawn in _MARKED for line in self.lines):
+            return low, high if high > low else low + 1
+        if log:
+            ratio = (high / low) ** _MARGIN if high > low else 2.0
+            return low / ratio, high * ratio
+        room = _MARGIN * (high - low) or 0.5
+        return low - room, high + room
 
     def visible_range(self) -> tuple[float, float]:
         """The least and the largest y to show: those of the lines; levels count where they are not

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LETTERS = 80  # of a legend's line
-_MARKERS = {"line": "", "dots": ".", "both": "o", "crosses": "x"}
+_MARKERS = {"line": "", "held": "", "dots": ".", "both": "o", "rings": "o", "crosses": "x"}
 _TICK = 30  # letters of a tick's name
 
 
@@ -63,6 +63,8 @@ def _draw(axes: Any, panel: Panel) -> dict[str, Any]:
     scales = {f"{axis}scale": "log" for axis in panel.log}
     axes.set(title=_plain(panel.title), ylabel=_plain(panel.y), ylim=(low, high), **scales)
     axes.grid(alpha=0.2)
+    if panel.counts:
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if panel.ticks:
         names = [_plain(shorten(name, _TICK)) for name in panel.ticks]
         axes.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
@@ -76,12 +78,15 @@ def _line(axes: Any, line: Line) -> Any:
         return axes.fill_between(line.x, line.base, line.y, lw=0, **look)
     if line.drawn == "steps":
         return axes.stairs(np.asarray(line.y)[:-1], line.x, fill=True, lw=0, **look)
-    marked = line.drawn != "line"
-    joined = line.drawn in ("line", "both")
+    marked = line.drawn not in ("line", "held")
+    joined = line.drawn in ("line", "both", "held")
     look |= {
         "lw": line.width, "marker": _MARKERS[line.drawn] if marked else "",
-        "ms": 3 if line.bars is None else 5, "ls": _dashes(line.dash) if joined else "",
+        "ms": 0.8 * line.size, "ls": _dashes(line.dash) if joined else "",
+        "drawstyle": "steps-post" if line.drawn == "held" else "default",
     }  # fmt: skip
+    if line.drawn == "rings":
+        look["mfc"] = "none"
     if line.bars is not None:
         axes.errorbar(line.x, line.y, line.reach, fmt="none", ecolor=_ink(line.colour), lw=0.8)
     return axes.plot(line.x, line.y, **look)[0]

@@ -329,7 +329,7 @@ def _print_point(summary: Mapping[str, Any]) -> None:
         for name, x in measures.items()
     ]
     if not summary["failed"]:
-        head = ["in the sweep", "run by itself"] if beside else ["value"]
+        head = ["as a rollout", "run by itself"] if beside else ["value"]
         print_table(["measure", *head], rows)
 
 
@@ -369,7 +369,7 @@ def _print_sweep(results: Sweep, verbose: bool) -> None:
         some = why.points if verbose else why.points[:_SOME]
         listed = ", ".join(map(str, some)) + ", ..." * (len(some) < len(why.points))
         where = f"point{'s' * (why.total > 1)} {listed}"
-        alike = " (numbers differ)" if why.texts > 1 else ""
+        alike = " (and similar, with other numbers)" if why.texts > 1 else ""
         typer.echo(f"{why.total:,} failed ({where}): {why.reason}{alike}")
     _print_indices(results)
     _print_compared(results)
@@ -386,15 +386,13 @@ def _print_indices(results: Sweep) -> None:
             )
         )
         rows = [list(row) for row in zip(x.variables, first, total, strict=True)]
-        print_table([f"share of {measure}", "by itself", "with all others"], rows)
+        print_table([f"share of {measure}", "first order", "total order"], rows)
     for x in [*results.statistics.sobol.values()][:1]:
         typer.echo(f"In parentheses: bounds at {100 * x.confidence:g} %, of {x.samples} samples.")
 
 
 def _print_compared(results: Sweep) -> None:
     """How far runs of rollouts and exact runs differ."""
-    for why in results.compared.get("refused", []):
-        typer.echo(f"Not compared with an exact run: {why}")
     parts = [
         f"{name} by {_brief(x.largest)} (of {_brief(x.size)})"
         for name, x in results.statistics.differences.items()

@@ -106,7 +106,7 @@ def _print_tuned(tuned: Tuned, verbose: bool) -> None:
             ]
             for x in tuned.constraints
         ]
-        print_table(["held", "bound", "before", "after", "unit", "kept"], rows)
+        print_table(["constraint", "bound", "before", "after", "unit", "kept"], rows)
     for why, count in list(tuned.failures.items())[: None if verbose else 3]:
         typer.echo(f"{count:,} evaluations had failed samples: {why}")
     for warning in tuned.warnings:

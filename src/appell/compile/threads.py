@@ -41,8 +41,11 @@ def set_threads(n: int | None = None) -> None:
 
 def threads() -> int:
     """How many threads large batches use at most."""
-    if _wanted is not None:
-        return _wanted
+    return cores() if _wanted is None else _wanted
+
+
+def cores() -> int:
+    """How many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 

@@ -10,7 +10,7 @@
   const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const made = (tag, cls, text = "") => Object.assign(document.createElement(tag), { className: cls, textContent: text });
 
-  function ticks(low, high, room, log) {
+  function ticks(low, high, room, log, whole = false) {
     if (log) {
       const [a, b] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
       for (const digits of [[1, 2, 5], [1, 3], [1]]) {
@@ -22,7 +22,7 @@
         return Array.from({ length: Math.floor((b - a) / step) + 1 }, (_, i) => 10 ** (a + i * step));
       }
     }
-    const rough = (high - low) / room, size = 10 ** Math.floor(Math.log10(rough));
+    const rough = Math.max((high - low) / room, whole ? 1 : 0), size = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].find((s) => s * size >= rough * 0.999) * size, found = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
     return found;
@@ -46,6 +46,9 @@
     return Math.abs(list[b] - x) < Math.abs(list[a] - x) ? b : a;
   }
 
+  // The last place in an ascending list that is not beyond x.
+  const before = (list, x) => { const k = nearest(list, x); return k > 0 && list[k] > x ? k - 1 : k; };
+
   // The column of a histogram that x is in, or that is nearest to it.
   function column(line, x) {
     let k = Math.max(0, Math.min(line.x.length - 2, line.x.findIndex((u) => u > x) - 1));
@@ -56,6 +59,9 @@
   }
 
   const shortened = (text) => (text.length > 24 ? `${text.slice(0, 8)}…${text.slice(-15)}` : text);
+
+  // A cross or a ring about a place.
+  const mark = (drawn, u, w, size) => (drawn === "crosses" ? `M${u - 3} ${w - 3}l6 6m0 -6l-6 6` : `M${u - size / 2} ${w}a${size / 2} ${size / 2} 0 1 0 ${size} 0a${size / 2} ${size / 2} 0 1 0 ${-size} 0`);
 
   class Panel {
     constructor(chart, data) {
@@ -69,9 +75,7 @@
       this.readout = made("div", "readout");
       this.readout.setAttribute("aria-live", "polite");
       this.readout.hidden = true;
-      const xs = data.lines.flatMap((line) => [line.x[0], line.x[line.x.length - 1]]);
-      this.whole = data.ticks.length ? [-0.7, data.ticks.length - 0.3] : [Math.min(...xs), Math.max(...xs)];
-      if (this.whole[0] === this.whole[1]) this.whole[1] += 1;
+      this.whole = data.span;
       this.listen();
     }
 
@@ -99,7 +103,7 @@
       const width = this.plot.clientWidth;
       if (!width) return;
       const data = this.data, [x0, x1] = this.range, [y0, y1] = this.fitted();
-      const named = data.ticks.length > 0, over = named ? data.ticks.map((_, k) => k).filter((k) => k >= x0 && k <= x1) : ticks(x0, x1, Math.max(4, Math.floor(width / 70)), this.logx);
+      const named = data.ticks.length > 0, over = named ? data.ticks.map((_, k) => k).filter((k) => k >= x0 && k <= x1) : ticks(x0, x1, Math.max(4, Math.floor(width / 70)), this.logx, data.counts);
       const longest = Math.max(0, ...over.map((k) => (named ? shortened(data.ticks[k]).length : 0)));
       const turned = named && (7.5 * longest + 8) * over.length > width - 50, room = turned ? 32 + 5.8 * longest : 38;
       const height = Math.round(Math.max(170, Math.min(320, 0.52 * width)) + room - 38);
@@ -124,7 +128,8 @@
       });
       if (rising.unit) parts.push(`<text x="${left}" y="12">${rising.unit}</text>`);
       parts.push(`<text x="${(left + right) / 2}" y="${height - 5}" text-anchor="middle">${escaped(data.x)}${across.unit ? " " + across.unit : ""}</text>`);
-      parts.push(`<svg x="${left}" y="${top}" width="${Math.max(1, right - left)}" height="${bottom - top}" viewBox="${left} ${top} ${Math.max(1, right - left)} ${bottom - top}">`);
+      const clip = [left, top - 3, Math.max(1, right - left), bottom - top + 6];  // marks at its ends are whole
+      parts.push(`<svg x="${clip[0]}" y="${clip[1]}" width="${clip[2]}" height="${clip[3]}" viewBox="${clip.join(" ")}">`);
       for (const mark of data.marks) parts.push(`<path class="mark" d="M${X(mark).toFixed(1)} ${top}V${bottom}"/>`);
       for (const level of data.levels) if (level.y >= y0 && level.y <= y1) parts.push(`<path class="level" stroke="${level.colour}" d="M${left} ${Y(level.y).toFixed(1)}H${right}"><title>${escaped(level.name)}</title></path>`);
       for (const line of this.lines) parts.push(this.path(line, X, Y));
@@ -139,17 +144,17 @@
       if (line.drawn === "band") return this.band(line, X, Y);
       const parts = [], dots = [];
       let pen = "M", from = 0, to = line.x.length - 1;
-      if (line.drawn !== "dots") { while (from < to && line.x[from + 1] < a) from++; while (to > from && line.x[to - 1] > b) to--; }
+      const joined = line.drawn === "line" || line.drawn === "both" || line.drawn === "held";
+      if (joined) { while (from < to && line.x[from + 1] < a) from++; while (to > from && line.x[to - 1] > b) to--; }
       for (let i = from; i <= to; i++) {
         const y = line.y[i];
         if (y === null || (this.logy && y <= 0)) { pen = "M"; continue; }
         const [u, w] = [X(line.x[i]).toFixed(1), Y(y).toFixed(1)];
-        parts.push(pen + u + " " + w); pen = "L";
+        parts.push(line.drawn === "held" && pen === "L" ? `H${u}V${w}` : pen + u + " " + w); pen = "L";
         if (line.bars) dots.push(`M${u} ${Y(y - line.bars[0][i]).toFixed(1)}V${Y(y + line.bars[1][i]).toFixed(1)}`);
-        if (line.drawn === "crosses") dots.push(`M${u - 3} ${w - 3}l6 6m0 -6l-6 6`);
+        if (line.drawn === "crosses" || line.drawn === "rings") dots.push(mark(line.drawn, +u, +w, line.size));
       }
-      const joined = line.drawn === "line" || line.drawn === "both", round = joined || line.bars ? 5.2 : 3.6;
-      const spots = line.drawn === "both" || line.drawn === "dots" ? `<path class="line" ${look} style="stroke-width:${round};stroke-linecap:round" d="${parts.map((at) => `M${at.slice(1)}h0`).join("")}"/>` : "";
+      const spots = line.drawn === "both" || line.drawn === "dots" ? `<path class="line" ${look} style="stroke-width:${line.size};stroke-linecap:round" d="${parts.map((at) => `M${at.slice(1)}h0`).join("")}"/>` : "";
       return (joined ? `<path class="line" ${look} stroke-dasharray="${line.dash}" d="${parts.join("")}"/>` : "") + spots + (dots.length ? `<path class="line" ${look} d="${dots.join("")}"/>` : "");
     }
 
@@ -184,7 +189,7 @@
       const rows = [];
       let over = null, span = "";
       for (const line of this.lines) {
-        const steps = line.drawn === "steps", k = steps ? column(line, x) : nearest(line.x, x);
+        const steps = line.drawn === "steps", k = steps ? column(line, x) : line.drawn === "held" ? before(line.x, x) : nearest(line.x, x);
         if (steps) span = `${shown(line.x[k])} to ${shown(line.x[k + 1])}`;
         if (over === null || Math.abs(line.x[k] - x) < Math.abs(over - x)) over = line.x[k];
         rows.push([line.name || this.data.title, line.base ? `${shown(line.base[k])} to ${shown(line.y[k])}` : shown(line.y[k]), line.colour]);
@@ -286,8 +291,8 @@
     entry(line) {
       const button = made("button", "entry");
       button.type = "button";
-      const mark = { dots: "M13 5h0", crosses: "M10 2l6 6m0 -6l-6 6" }[line.drawn];
-      button.innerHTML = mark ? `<svg width="26" height="10" aria-hidden="true"><path d="${mark}" stroke="${line.colour}" stroke-linecap="round" stroke-width="${line.drawn === "dots" ? 5 : 1.4}"/></svg>` : `<svg width="26" height="10" aria-hidden="true"><path d="M0 5H26" stroke="${line.colour}" stroke-width="${line.drawn === "steps" || line.drawn === "band" ? 8 : Math.min(3, line.width + 0.4)}" stroke-dasharray="${line.dash}" opacity="${line.opacity}"/></svg>`;
+      const one = { dots: "M13 5h0", crosses: mark("crosses", 13, 5), rings: mark("rings", 13, 5, 7) }[line.drawn];
+      button.innerHTML = one ? `<svg width="26" height="10" aria-hidden="true"><path d="${one}" fill="none" stroke="${line.colour}" stroke-linecap="round" stroke-width="${line.drawn === "dots" ? 7 : 1.6}"/></svg>` : `<svg width="26" height="10" aria-hidden="true"><path d="M0 5H26" stroke="${line.colour}" stroke-width="${line.drawn === "steps" || line.drawn === "band" ? 8 : Math.min(3, line.width + 0.4)}" stroke-dasharray="${line.dash}" opacity="${line.opacity}"/></svg>`;
       button.append(line.name);
       button.setAttribute("aria-pressed", "true");
       button.onclick = () => {

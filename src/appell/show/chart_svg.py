@@ -35,11 +35,9 @@ def chart_svg(chart: Chart, title: str) -> str:
     across = max(1, int(width * chart.columns // each))
     high = height * ceil(len(parts) / chart.columns)
     entries = [
-        element("line", x1=10 + each * (k % across), x2=32 + each * (k % across),
-                y1=(y := high + 14 + 18 * (k // across)), y2=y, **_look(line) | _thick(line))
-        + text(line.name, 38 + each * (k % across), y + 4)
+        _entry(line, 10 + each * (k % across), high + 14 + 18 * (k // across))
         for k, line in enumerate(named)
-    ]  # fmt: skip
+    ]
     total = high + 18 * ceil(len(named) / across) + 8
     old, new = (f"{width * chart.columns:g} {h:g}" for h in (high, total))
     return (
@@ -49,13 +47,35 @@ def chart_svg(chart: Chart, title: str) -> str:
     )
 
 
-def _thick(line: Line) -> dict[str, Any]:
-    """The legend shows what is filled as a thick line."""
-    return {"stroke_width": 8} if line.drawn in ("steps", "band") else {}
+def _entry(line: Line, x: float, y: float) -> str:
+    """An entry of the legend: what is filled is shown as a thick line, marks as one of them."""
+    name = text(line.name, x + 28, y + 4)
+    if line.drawn in ("dots", "rings", "crosses"):
+        return _marks(line, np.array([[x + 11, y]]), max(5.0, line.size), 1.0) + name
+    thick = {"stroke_width": 8} if line.drawn in ("steps", "band") else {}
+    return element("line", x1=x, x2=x + 22, y1=y, y2=y, **_look(line) | thick) + name
 
 
-def nice_ticks(low: float, high: float, room: int, log: bool = False) -> list[float]:
-    """About so many round numbers from low to high; powers of ten on a logarithmic axis."""
+def _marks(line: Line, places: Array, size: float, opacity: float | None) -> str:
+    """Dots, rings or crosses of a line."""
+    look: dict[str, Any] = {"stroke": line.colour, "fill": "none", "opacity": opacity}
+    if line.drawn == "rings":
+        r = size / 2
+        half = f"a{r:g} {r:g} 0 1 0"
+        d = "".join(f"M{u - r:.1f} {v:.1f}{half} {size:g} 0{half} {-size:g} 0" for u, v in places)
+        return element("path", d=d, stroke_width=1.6, **look)
+    if line.drawn == "crosses":
+        d = "".join(f"M{u - 3:.1f} {v - 3:.1f}l6 6m0 -6l-6 6" for u, v in places)
+        return element("path", d=d, stroke_width=1.6, **look)
+    d = "".join(f"M{u:.1f} {v:.1f}h0" for u, v in places)
+    return element("path", d=d, stroke_linecap="round", stroke_width=size, **look)
+
+
+def nice_ticks(
+    low: float, high: float, room: int, log: bool = False, *, whole: bool = False
+) -> list[float]:
+    """About so many round numbers from low to high; powers of ten on a logarithmic axis. ``whole``
+    ones are whole numbers."""
     if log:
         first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
         for digits in ((1, 2, 5), (1, 3), (1,)):
@@ -67,6 +87,7 @@ def nice_ticks(low: float, high: float, room: int, log: bool = False) -> list[fl
             step = ceil((last - first + 1) / room)
             return [10.0**k for k in range(first, last + 1, step)]
     rough = (high - low) / room
+    rough = max(rough, 1.0) if whole else rough
     size = 10.0 ** floor(log10(rough))
     width = next(s * size for s in (1, 2, 5, 10) if s * size >= 0.999 * rough)
     return [k * width for k in range(ceil(low / width - 1e-9), floor(high / width + 1e-9) + 1)]
@@ -104,11 +125,7 @@ def _tick_room(panel: Panel) -> float:
 
 
 def _panel(panel: Panel, width: float, height: float) -> str:
-    x = np.concatenate([np.zeros(0), *(np.ravel(line.x) for line in panel.lines)])
-    x0, x1 = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
-    x1 = x1 if x1 > x0 else x0 + 1
-    if panel.ticks:
-        x0, x1 = -0.7, len(panel.ticks) - 0.3
+    x0, x1 = panel.horizontal_range()
     y0, y1 = panel.visible_range()
     up = nice_ticks(y0, y1, 5, "y" in panel.log)
     names = tick_labels(up, "y" in panel.log)
@@ -132,7 +149,8 @@ def _panel(panel: Panel, width: float, height: float) -> str:
                               text_anchor="end",
                               transform=at, font_size=9))  # fmt: skip
     else:
-        over = nice_ticks(x0, x1, max(2, int(width // 90)), "x" in panel.log)
+        room = max(2, int(width // 90))
+        over = nice_ticks(x0, x1, room, "x" in panel.log, whole=panel.counts)
         for u, name in zip(X(np.array(over)), tick_labels(over, "x" in panel.log), strict=True):
             parts.append(element("path", d=f"M{u:.1f} {top}V{bottom}", **faint))
             parts.append(text(name, u, bottom + 15, text_anchor="middle"))
@@ -168,24 +186,24 @@ def _line(line: Line, X: Callable[[Array], Array], Y: Callable[[Array], Array],
         return (_columns if line.drawn == "steps" else _band)(line, X(x), low, high)
     at = np.stack([X(x), Y(np.clip(y, *limits))], axis=-1)
     parts = []
-    if line.drawn in ("line", "both"):
-        parts.append(element("polyline", points=points(at), fill="none", **_look(line)))
+    if line.drawn in ("line", "both", "held"):
+        way = _held(at) if line.drawn == "held" else at
+        parts.append(element("polyline", points=points(way), fill="none", **_look(line)))
     seen = at[np.isfinite(at).all(axis=1)]
-    if line.drawn in ("dots", "both") and len(seen):
-        parts.append(element("path", d="".join(f"M{u:.1f} {v:.1f}h0" for u, v in seen),
-                             stroke=line.colour, stroke_linecap="round",
-                             stroke_width=4 if bars is None else 6,
-                             opacity=_look(line)["opacity"]))  # fmt: skip
-    if line.drawn == "crosses":
-        parts += [
-            element("path", d=f"M{u - 3:.1f} {v - 3:.1f}l6 6m0 -6l-6 6", stroke=line.colour)
-            for u, v in seen
-        ]
+    if line.drawn not in ("line", "held") and len(seen):
+        parts.append(_marks(line, seen, line.size, _look(line)["opacity"]))
     if bars is not None:
         ends = [Y(np.clip(end, *limits)) for end in line.ends]
         parts += [element("path", d=f"M{u:.1f} {a:.1f}V{b:.1f}", stroke=line.colour)
                   for u, a, b in zip(X(x), *ends, strict=True)]  # fmt: skip
     return "".join(parts)
+
+
+def _held(at: Array) -> Array:
+    """Corners of a line that goes in steps: each height holds until the next place."""
+    corners = np.repeat(at, 2, axis=0)[:-1]
+    corners[1::2, 0] = at[1:, 0]
+    return corners
 
 
 def _columns(line: Line, x: Array, low: Array, high: Array) -> str:

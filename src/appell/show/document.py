@@ -131,13 +131,16 @@ class Document:
         """What stands first, with the files beside the report."""
         verdict, good = self.verdict, self.good and not self.failures
         rows = sum(len(table.rows) for table in self.tables if table.compared)
-        warnings = list(self.warnings)
+        failures: list[str] = []
         if rows:
             verdict = (
                 f"{rows - len(self.failures)} of {rows} rows agree{verdict and ': ' + verdict}"
             )
-            warnings += [f"{t.title}, {row.what}: {row.remark}" for t, row in self.failures]
-        return Head(self.title, self.source, verdict, good, warnings, files or {}, self.models)
+            failures = [f"{t.title}, {row.what}: {row.remark}" for t, row in self.failures]
+        return Head(
+            self.title, self.source, verdict, good, self.warnings, files or {}, self.models,
+            failures,
+        )  # fmt: skip
 
 
 def markdown(

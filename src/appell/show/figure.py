@@ -15,7 +15,7 @@ from appell.charts.palette import INK
 from appell.show.chart_svg import chart_svg, thinned
 from appell.show.sketch import Sketch, sketches_svg
 
-_POINTS = 1200  # of a line in a page
+MOST_POINTS = 1200  # of a line in a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,7 @@ def _panel(panel: Panel, over: list[list[float | None]]) -> dict[str, Any]:
     return {
         "title": panel.title, "x": panel.x, "y": panel.y, "log": panel.log,
         "range": [float(y) for y in panel.visible_range()], "fixed": panel.y_range is not None,
+        "span": [float(x) for x in panel.horizontal_range()], "counts": panel.counts,
         "marks": [float(x) for x in panel.marks], "ticks": list(panel.ticks),
         "levels": [
             {"y": float(x.y), "name": f"{x.name}: {x.y:.4g}", "colour": _ink(x.colour)}
@@ -98,7 +99,7 @@ def _panel(panel: Panel, over: list[list[float | None]]) -> dict[str, Any]:
 
 
 def _line(line: Line, over: list[list[float | None]]) -> dict[str, Any]:
-    x, y, bars = thinned(line, _POINTS)
+    x, y, bars = thinned(line, MOST_POINTS)
     places = _numbers(x)
     if places not in over:
         over.append(places)
@@ -111,7 +112,7 @@ def _line(line: Line, over: list[list[float | None]]) -> dict[str, Any]:
 def _look(line: Line) -> dict[str, Any]:
     return {
         "colour": _ink(line.colour), "dash": line.dash, "width": line.width,
-        "opacity": line.opacity, "drawn": line.drawn,
+        "opacity": line.opacity, "drawn": line.drawn, "size": line.size,
     }  # fmt: skip
 
 

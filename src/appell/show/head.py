@@ -23,7 +23,8 @@ _PACKAGES = {"NumPy": "numpy", "CasADi": "casadi", "llvmlite": "llvmlite"}
 class Head:
     """What stands first in a report. ``verdict`` is one sentence, and ``good`` whether it is what
     one hoped for; ``files`` are those beside the report, with what each holds; ``models`` those
-    of the robots, whose hashes are told."""
+    of the robots, whose hashes are told. ``warnings`` are to be read with a good verdict, too;
+    ``failures`` are what makes it a bad one."""
 
     title: str
     asked: str
@@ -32,6 +33,7 @@ class Head:
     warnings: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     models: Sequence[Any] = ()
+    failures: Sequence[str] = ()
 
     def html(self) -> str:
         """The head as HTML."""
@@ -44,7 +46,8 @@ class Head:
             f'<p class="lead">{escape(self.asked)}</p>' if self.asked else "",
             f'<p class="{kind}"><span aria-hidden="true">{mark}</span> {escape(self.verdict)}</p>'
             if self.verdict else "",
-            _list(escape(x) for x in self.warnings),
+            _list("warnings", self.warnings),
+            _list("warnings bad", self.failures),
             f"<p>Data: {', '.join(_link(*pair) for pair in self.files.items())}.</p>"
             if self.files else "",
             f'<details class="origin"><summary>{escape(brief)}</summary><dl>{rows}</dl></details>',
@@ -58,7 +61,7 @@ class Head:
             f"# {self.title}",
             self.asked,
             f"**{self.verdict}**" if self.verdict else "",
-            *(f"Warning: {text}" for text in self.warnings),
+            *(f"Warning: {text}" for text in [*self.warnings, *self.failures]),
             f"Data: {', '.join(named)}." if named else "",
             "; ".join(f"{k}: {x}" for k, x in provenance(self.models).items()) + ".",
         ]
@@ -97,9 +100,9 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _list(items: Iterable[str]) -> str:
-    told = "".join(f"<li>{item}</li>" for item in items)
-    return f'<ul class="warnings">{told}</ul>' if told else ""
+def _list(kind: str, items: Iterable[str]) -> str:
+    told = "".join(f"<li>{escape(item)}</li>" for item in items)
+    return f'<ul class="{kind}">{told}</ul>' if told else ""
 
 
 def _link(name: str, what: str) -> str:

@@ -17,7 +17,14 @@ from appell.show.head import Head
 from appell.show.page import page
 from appell.show.sweep_tables import joined, note
 from appell.study.sweeps.results.statistics import between
-from appell.study.sweeps.results.sweep_charts import distributions, responses, shares, sobol_chart
+from appell.study.sweeps.results.sweep_charts import (
+    distributions,
+    responses,
+    responses_caption,
+    shares,
+    shares_caption,
+    sobol_chart,
+)
 from appell.study.sweeps.results.sweep_statistics import WORST, Statistics, percent
 from appell.study.sweeps.results.sweep_statistics import summary as summary
 from appell.study.sweeps.sweep import Sweep
@@ -245,7 +252,8 @@ def _responses(of: Statistics) -> str:
         strength = dict(zip(of.variables, of.influence(name), strict=True))
         chosen = sorted(variables, key=lambda x: -strength[x])[:each]
         chart = responses(of, name, [x for x in variables if x in chosen], dots)
-        parts.append(f"<h3>{escape(name)}</h3>\n{_figure(chart, name, '')}")
+        caption = responses_caption(of, name, chart, dots)
+        parts.append(f"<h3>{escape(name)}</h3>\n{_figure(chart, name, caption)}")
     where = {f"{x} is infinite": np.isinf(of.sweep[x]) for x in of.measures
              if of.numbers(x).infinite}  # fmt: skip
     if 0 < of.failed < len(of.sweep):
@@ -255,16 +263,13 @@ def _responses(of: Statistics) -> str:
             strong = {x: between(of.groups(x), truth) for x in variables}
             chosen = sorted(variables, key=lambda x: -strong[x])[:each]
             chart = shares(of, truth, what, [x for x in variables if x in chosen])
-            parts.append(f"<h3>Where {escape(what)}</h3>\n{_figure(chart, what, '')}")
+            parts.append(f"<h3>Where {escape(what)}</h3>\n{_figure(chart, what, shares_caption())}")
     left = len(variables) > each or len(measures) > len(drawn)
-    about = (
-        "Median and the band that holds 5 to 95 % of the points, in groups of points with like "
-        "values of the variable; of measures that are 0 or 1 the share, with its standard error. "
-        f"Dots: some of the points, at most {dots:,}; crosses: the worst ones."
-        + (f" Drawn: for {len(drawn)} of {len(measures)} measures, the {each} of {len(variables)} "
-           "variables that matter most to it." if left else "")
-    )  # fmt: skip
-    return joined(["<h2>Responses</h2>", note(about), *parts]) if parts else ""
+    about = note(
+        f"Drawn: for {len(drawn)} of {len(measures)} measures, the {each} of {len(variables)} "
+        "variables that matter most to it."
+    )
+    return joined(["<h2>Responses</h2>", about if left else "", *parts]) if parts else ""
 
 
 def _failures(of: Statistics) -> str:

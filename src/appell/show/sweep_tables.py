@@ -13,6 +13,7 @@ import numpy as np
 
 from appell.show.page import table
 from appell.study.sweeps.results.statistics import value_text
+from appell.study.sweeps.results.sweep_charts import labelled
 from appell.study.sweeps.results.sweep_statistics import EARLIEST, Statistics
 from appell.study.sweeps.sweep import Sweep
 from appell.study.sweeps.variable import Variable
@@ -101,6 +102,7 @@ def distribution(variable: Variable) -> str:
 def variables_table(of: Statistics) -> str:
     """What varies: where it goes, its distribution, and its values at the points."""
     rows = []
+    known = any(of.unit(name) for name in of.variables)
     for name, variable in of.sweep.study.vary.items():
         fields = [*variable.sets, *(f"{x} (as a factor)" for x in variable.scales)] or [name]
         seen = ["–"] * 3
@@ -108,11 +110,13 @@ def variables_table(of: Statistics) -> str:
             spread = of.numbers(name).spread
             seen = [shown(x) for x in (spread.low, spread.median, spread.high)]
         place = escape(", ".join(fields)) if fields != [name] else "the field of this name"
-        rows.append([escape(name), place, escape(distribution(variable)), *seen])
+        unit = [escape(of.unit(name))] * known
+        rows.append([escape(name), place, *unit, escape(distribution(variable)), *seen])
     if of.sweep.study.function is not None:
         rows = [[name, *rest] for name, _, *rest in rows]
         return table(["variable", "distribution", "least", "median", "largest"], rows)
-    return table(["variable", "goes to", "distribution", "least", "median", "largest"], rows)
+    head = ["variable", "goes to", *["unit"] * known, "distribution", "least", "median", "largest"]
+    return table(head, rows)
 
 
 def correlated(of: Statistics) -> str:
@@ -124,24 +128,19 @@ def correlated(of: Statistics) -> str:
 def compared_table(of: Statistics) -> str:
     """How far rollouts are from exact runs."""
     differences, compared = of.differences, of.sweep.compared
-    refused = [escape(str(x)) for x in compared.get("refused", [])]
-    parts = []
-    if differences:
-        points = compared["point"]
-        rows = [
-            [escape(name), f"{shown(x.largest)} {escape(of.unit(name))}".strip(), f"{x.point:,}",
-             shown(x.size), shown(x.largest / x.size) if 0 < x.size < np.inf else "–"]
-            for name, x in differences.items()
-        ]  # fmt: skip
-        head = ["measure", "largest difference", "at point", "largest value", "relative"]
-        parts = [
-            note(f"Rollouts and exact runs, at {len(points)} of the points: "
-                 f"{', '.join(f'{k:,}' for k in points)}."),
-            table(head, rows),
-        ]  # fmt: skip
-    if refused:
-        parts.append(note(f"Not compared: {'; '.join(refused)}."))
-    return "\n".join(["<h3>Rollouts beside exact runs</h3>", *parts]) if parts else ""
+    if not differences:
+        return ""
+    points = compared["point"]
+    rows = [
+        [escape(name), f"{shown(x.largest)} {escape(of.unit(name))}".strip(), str(x.point),
+         shown(x.size), shown(x.largest / x.size) if 0 < x.size < np.inf else "–"]
+        for name, x in differences.items()
+    ]  # fmt: skip
+    head = ["measure", "largest difference", "at point", "largest value", "relative"]
+    about = (
+        f"Rollouts and exact runs, at {len(points)} of the points: {', '.join(map(str, points))}."
+    )
+    return joined(["<h3>Rollouts beside exact runs</h3>", note(about), table(head, rows)])
 
 
 # What came of it
@@ -162,7 +161,7 @@ def measures_table(of: Statistics) -> str:
             escape(name), escape(of.unit(name)), f"{x.finite:,}",
             *(shown(y) for y in (x.low, x.q05, x.median, x.q95, x.high, x.mean)),
             *(f"{counts[k]:,}" for counts in apart.values()),
-            f"{int(worst[0]):,}" if len(worst) else "–",
+            str(int(worst[0])) if len(worst) else "–",
         ])  # fmt: skip
     head = ["measure", "unit", "finite", "least", "5 %", "median", "95 %", "largest", "mean",
             *apart, "worst point"]  # fmt: skip
@@ -174,30 +173,37 @@ def worst_table(of: Statistics, measure: str) -> str:
     column for each point where there are many variables."""
     sweep, points = of.sweep, [int(x) for x in of.worst(measure)]
     rows = of.rows(points)
-    unit = of.unit(measure)
-    value = f"{measure}, {unit}" if unit else measure
-    columns = {value: [shown(float(x)) for x in sweep[measure][rows]]}
+    columns = {labelled(of, measure): [shown(float(x)) for x in sweep[measure][rows]]}
     for name in of.variables:
-        columns[name] = [escape(value_text(x)) for x in sweep[name][rows]]
+        columns[labelled(of, name)] = [escape(value_text(x)) for x in sweep[name][rows]]
     if len(of.variables) > _ACROSS:
         commands = "\n".join(replay(sweep, point) for point in points)
         turned = [[escape(name), *cells] for name, cells in columns.items()]
-        return (
-            table(["point", *(f"{x:,}" for x in points)], turned) + f"<pre>{escape(commands)}</pre>"
-        )
+        return table(["point", *map(str, points)], turned) + f"<pre>{escape(commands)}</pre>"
     lines = [
-        [f"point {point:,}", *cells, code(replay(sweep, point))]
+        [f"point {point}", *cells, code(replay(sweep, point))]
         for point, *cells in zip(points, *columns.values(), strict=True)
     ]
     return table(["", *map(heading, columns), "replayed by"], lines)
 
 
 def worst_title(of: Statistics, measure: str) -> str:
-    """What is the worst of a measure, in words."""
+    """What is the worst of a measure, in words, and how many of these points are listed."""
+    listed, numbers = len(of.worst(measure)), of.numbers(measure)
     if of.succeeds(measure):
-        return f"{measure}: points without"
-    never = f" ({of.never(measure)})" if of.numbers(measure).infinite else ""
-    return f"{measure}: the {'earliest' if measure in EARLIEST else 'largest'}{never}"
+        total = int(np.count_nonzero(of.sweep[measure] == 0))
+        return f"{measure}: {_some(listed, total)} points without"
+    if measure in EARLIEST:
+        never = f" ({of.never(measure)})" if numbers.infinite else ""
+        return f"{measure}: the earliest{never}"
+    more = f", {listed} of them listed" if numbers.infinite > listed else ""
+    never = f" ({of.never(measure)}{more})" if numbers.infinite else ""
+    return f"{measure}: the largest{never}"
+
+
+def _some(listed: int, total: int) -> str:
+    """So many of all: "10 of 267", or "the 3"."""
+    return f"{listed} of {total:,}" if listed < total else f"the {total:,}"
 
 
 def failures_table(of: Statistics) -> str:
@@ -208,7 +214,7 @@ def failures_table(of: Statistics) -> str:
         differing = f" (and {x.texts - 1:,} like it with other numbers)" if x.texts > 1 else ""
         rows.append([
             f"{escape(x.reason)}{differing}", f"{x.total:,}",
-            ", ".join(f"{k:,}" for k in x.points[:_SOME]) + ", ..." * (x.total > _SOME),
+            ", ".join(map(str, x.points[:_SOME])) + ", ..." * (x.total > _SOME),
             code(replay(of.sweep, x.points[0])),
         ])  # fmt: skip
     head = ["reason", "points", "which", "replayed by"]

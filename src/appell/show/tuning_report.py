@@ -6,10 +6,15 @@ from html import escape
 from math import isfinite
 from pathlib import Path
 
-from appell.show.figure import figure_html
+from appell.show.figure import MOST_POINTS, figure_html
 from appell.show.head import Head
 from appell.show.page import page, table
-from appell.study.tuning.tune_charts import convergence, over_samples
+from appell.study.tuning.tune_charts import (
+    convergence,
+    convergence_caption,
+    over_samples,
+    samples_caption,
+)
 from appell.study.tuning.tuned import Tuned
 from appell.whole_file import write_whole
 
@@ -38,7 +43,7 @@ def html(tuned: Tuned, files: list[str] | None = None) -> str:
     way = figure_html(
         convergence(tuned),
         "Convergence",
-        "Every evaluation, all samples together. Dotted: with the scenario's own parameters.",
+        convergence_caption(tuned, MOST_POINTS),
     )
     sections = [
         head.html(),
@@ -113,8 +118,7 @@ def _samples(tuned: Tuned) -> str:
     chart = over_samples(tuned)
     if chart is None:
         return ""
-    caption = "Every sample by itself, sorted, and over what varies. Dotted: bounds."
-    return f"<h2>The samples</h2>\n{figure_html(chart, 'Samples', caption)}"
+    return f"<h2>The samples</h2>\n{figure_html(chart, 'Samples', samples_caption(chart))}"
 
 
 def _compared(tuned: Tuned) -> str:

@@ -21,16 +21,38 @@ _LOADED: dict[tuple[Path, str], ModuleType] = {}  # by folder and name, where th
 def imported(name: str, folder: Path) -> Any:
     """What module:name is called; modules are also those of a folder, and of the working one. A
     path before the module, as in ``../laws/mine:Law``, is meant from the folder."""
-    place, _, attribute = name.rpartition(":")
+    module, folder, attribute = _parted(name, folder)
+    try:
+        return getattr(_module(module, folder), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise InputError(
+            f"'{name}': {problem}; expected module:name of a module in the file's folder, or of an "
+            "installed one."
+        ) from None
+    except (Exception, SystemExit) as problem:  # whatever the module does when it is imported
+        raise InputError(f"'{name}': {type(problem).__name__}: {problem}.") from None
+
+
+def called(name: str, folder: Path, *arguments: Any, **keywords: Any) -> Any:
+    """What the function module:name returns. What it imports then is also found beside it, and if
+    it changes the working folder, that is changed back."""
+    function, before = imported(name, folder), Path.cwd()
+    try:
+        with _searched(_parted(name, folder)[1]):
+            return function(*arguments, **keywords)
+    finally:
+        os.chdir(before)
+
+
+def _parted(name: str, folder: Path) -> tuple[str, Path, str]:
+    """The module, its folder and the name in it that module:name says."""
+    place, colon, attribute = name.rpartition(":")
+    if not colon or not attribute.isidentifier():
+        raise InputError(f"'{name}': expected module:name, such as costs:effort.")
     path, slash, module = place.rpartition("/")
     if slash:
         folder = folder / Path(path or "/").expanduser()
-    try:
-        return getattr(_module(module, folder.resolve()), attribute)
-    except (ImportError, AttributeError, ValueError) as problem:
-        raise InputError(f"'{name}': {problem}; expected module:name.") from None
-    except Exception as problem:  # whatever the module does when it is imported
-        raise InputError(f"'{name}': {type(problem).__name__}: {problem}.") from None
+    return module, folder.resolve(), attribute
 
 
 def seen_from(name: str, folder: Path, target: Path) -> str:

@@ -106,11 +106,11 @@ class Positions:
                 return robot.assemble(q, list(robot.independent))
             why = f"'{robot.name}' has {robot.nq} coordinates: "
             q = vector("the array", given, robot.nq, why)
-            for name, place in self._places().items():
+            for name, place in coordinate_places(robot).items():
                 if place.stop - place.start == 1:
                     q[place] *= self._unit(name)
             return robot.assemble(q) if isinstance(robot, ClosedRobot) else q
-        places, held = self._places(), []
+        places, held = coordinate_places(robot), []
         for name, value in given.items():
             place = places[list(places)[_place(robot, name, tuple(places))]]
             count = place.stop - place.start
@@ -121,21 +121,22 @@ class Positions:
                 q[place] = vector(f"'{name}'", value, count, "a position and quaternion xyzw: ")
         return robot.assemble(q, held) if isinstance(robot, ClosedRobot) else q
 
-    def _places(self) -> dict[str, slice]:
-        """Where in q each joint's coordinates are, by its name."""
-        model = self.robot.model
-        if not isinstance(model, Model):
-            return {name: slice(k, k + 1) for k, name in enumerate(self.robot.joint_names)}
-        places = {
-            name: slice(model.place(k), model.place(k) + 1)
-            for k, name in enumerate(self.robot.joint_names)
-            if model.is_coordinate[k]
-        }
-        whole = {
-            c.name: slice(model.place(c.speed), model.place(c.speed) + c.size + 1)
-            for c in model.compounds
-        }
-        return whole | places
+
+def coordinate_places(robot: Dynamics) -> dict[str, slice]:
+    """Where in q each joint's coordinates are, by its name."""
+    model = robot.model
+    if not isinstance(model, Model):
+        return {name: slice(k, k + 1) for k, name in enumerate(robot.joint_names)}
+    places = {
+        name: slice(model.place(k), model.place(k) + 1)
+        for k, name in enumerate(robot.joint_names)
+        if model.is_coordinate[k]
+    }
+    whole = {
+        c.name: slice(model.place(c.speed), model.place(c.speed) + c.size + 1)
+        for c in model.compounds
+    }
+    return whole | places
 
 
 def positions_of(scenario: Scenario, robot: Dynamics) -> Positions:

@@ -519,8 +519,9 @@ def _inside(place: Any, key: str, path: str, otherwise: Any = None) -> Any:
         )  # fmt: skip
         raise InputError(f"{path}: '{table}' is {place!r}, and has no part '{key}'; {cure}.")
     if not key.isdigit() or int(key) >= len(place):
+        numbers = f"0 to {len(place) - 1}" if len(place) > 1 else "0"
         raise InputError(
-            f"{path}: '{key}' is no place in an array of {len(place)}; expected a whole number "
-            f"from 0 to {len(place) - 1}."
+            f"{path}: the scenario has an array of {len(place)} there, and '{key}' is not in it; "
+            f"expected a number from {numbers}, or names in the scenario."
         )
     return place[int(key)]

@@ -139,6 +139,8 @@ def _wanted(error: Any) -> str:
         "model_type": "a table", "dict_type": "a table", "tuple_type": "an array",
         "int_type": "a whole number, without a decimal point",
     }  # fmt: skip
+    if error["type"] == "too_long":
+        return f"{error['ctx']['max_length']} entries at most"
     said = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     return told.get(error["type"], said).removeprefix("expected ")
 

@@ -35,6 +35,13 @@ def described(schema: dict[str, Any], section: type[BaseModel]) -> None:
             entry.setdefault("description", known[name])
 
 
+def table(example: str, given: Any) -> Any:
+    """An entry that is a table; refused with an example of one if it is anything else."""
+    if isinstance(given, int | float | str | list | tuple):
+        raise ValueError(f"expected a table, such as {example}")
+    return given
+
+
 class Section(BaseModel):
     """A table of a scenario file."""
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
+from appell.compile.threads import cores
 from appell.errors import AppellError
 from appell.study import Study, open_sweep, sweep
 from appell.study.sweeps.bundle import versions
 from appell.study.sweeps.engine import dask_engine
+from appell.study.sweeps.engine.local_cluster import local_cluster
 from appell.study.sweeps.sweep_progress import Progress
 from benchmarks.unkind import Cluster, same, survive
 
@@ -216,3 +224,55 @@ def test_workers_of_this_machine_give_the_same_bits_and_listen_to_it_alone(tmp_p
     found = open_sweep(tmp_path / "x")
     assert 0 < found.failed.sum() < 100
     same(found.columns, sweep(study).columns)
+
+
+def test_a_program_that_is_no_scheduler_is_told_in_time():
+    """One that takes the connection and says nothing: a client of Dask would wait without end."""
+    study = Study(scenario=ARM, vary=VARY, points=8)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(AppellError, match=f"no scheduler of Dask answers at {address}"):
+            sweep(study, scheduler=address, patience=0.1)
+
+
+def test_an_encrypted_scheduler_needs_certificates():
+    study = Study(scenario=ARM, vary=VARY, points=8)
+    with pytest.raises(AppellError, match="needs certificates: give --tls-ca, --tls-cert"):
+        sweep(study, scheduler="tls://127.0.0.1:9", patience=0.1)
+
+
+def test_more_workers_than_cores_can_use_are_refused():
+    most = 8 * cores()
+    study = Study(scenario=ARM, vary=VARY, points=8)
+    with pytest.raises(AppellError, match=f"workers = {most + 1}; expected {most} at most"):
+        sweep(study, workers=most + 1)
+
+
+def test_other_users_see_no_pages_of_workers():
+    with local_cluster(1) as cluster:
+        port = cluster.scheduler.http_server.port
+        for page in ("info/main/workers.html", "json/counts.json", "metrics", "status"):
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"http://127.0.0.1:{port}/{page}", timeout=10)
+
+
+@pytest.mark.parametrize("wait", [0.1, 0.5, 1.5])
+def test_the_keyboard_ends_a_sweep_on_workers_without_a_trace(wait, tmp_path):
+    """Whenever it comes: a terminal sends it to all processes at once."""
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef f(x):\n    time.sleep(0.05)\n    return x\n"
+    )
+    (tmp_path / "slow.toml").write_text(
+        'function = "slow:f"\npoints = 2000\nblock = 2\n[vary]\nx = {uniform = [0, 1]}\n'
+    )
+    command = [sys.executable, "-m", "appell", "sweep", "run", "slow.toml", "--workers", "2"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stderr.readline().startswith("points run one by one")
+    time.sleep(wait)  # the workers start, or work
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Interrupted" in told
+    assert "Traceback" not in told

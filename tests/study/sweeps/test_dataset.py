@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from appell.study.sweeps.bundle import bundle_of, versions
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.storage import block_files, dataset
 from appell.study.sweeps.storage.dataset import parts, read_columns
-from appell.whole_file import DiskError
+from appell.whole_file import UNFINISHED, DiskError
 from benchmarks.unkind import same
 
 FALL = {"robot": "planar_chain", "task": {"kind": "fall", "until": 0.05}}
@@ -107,7 +108,8 @@ def test_another_study_does_not_go_into_the_folder(tmp_path):
     sweep(study(title="words only"), tmp_path / "x")
 
 
-def test_a_changed_file_of_the_study_is_noticed(tmp_path):
+def study_file(tmp_path):
+    """A study of a scenario of a robot, a file each."""
     import appell
 
     appell.load("planar_chain").with_gravity((0, 0, -9.81)).to_urdf(tmp_path / "arm.urdf")
@@ -118,6 +120,11 @@ def test_a_changed_file_of_the_study_is_noticed(tmp_path):
     file.write_text(
         'scenario = "fall.toml"\npoints = 4\n[vary]\n"start.v.joint1" = {whole = [0, 3]}\n'
     )
+    return file
+
+
+def test_a_changed_file_of_the_study_is_noticed(tmp_path):
+    file = study_file(tmp_path)
     sweep(read_study(file), tmp_path / "x")
     text = (tmp_path / "arm.urdf").read_text()
     (tmp_path / "arm.urdf").write_text(text.replace("<robot ", "<!-- other --><robot ", 1))
@@ -134,17 +141,36 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         open_sweep(tmp_path)
 
 
-def test_unfinished_files_are_removed_from_own_folders_alone(tmp_path):
-    for folder, head in (("other", "{}"), ("own", None)):
-        (tmp_path / folder / "points").mkdir(parents=True)
-        (tmp_path / folder / "points" / ".data.2024").write_text("half")
-        if head is not None:
-            (tmp_path / folder / "study.json").write_text(head)
-    with pytest.raises(InputError, match="no folder of a sweep"):
-        sweep(study(), tmp_path / "other")
-    assert (tmp_path / "other" / "points" / ".data.2024").exists()
-    sweep(study(), tmp_path / "own")
-    assert not (tmp_path / "own" / "points" / ".data.2024").exists()
+def test_what_a_user_keeps_is_neither_removed_nor_replaced(tmp_path):
+    """Only a folder with study.json is a sweep's, and in it only unfinished files are removed."""
+    unfinished = f".part-00000000.parquet.7{UNFINISHED}"
+    for kept in (".notes.2024", "inputs/f.py", "points/part-00000000.npz"):
+        folder = tmp_path / kept.replace("/", "_")
+        (folder / kept).parent.mkdir(parents=True)
+        (folder / kept).write_text("mine")
+        with pytest.raises(InputError, match="no folder of a sweep: it holds"):
+            sweep(study(), folder)
+        assert (folder / kept).read_text() == "mine"
+    own = tmp_path / "own"
+    sweep(study(), own)
+    (tmp_path / "elsewhere").mkdir()
+    (own / "link").symlink_to(tmp_path / "elsewhere")
+    kept = [own / ".draft.1", own / "points" / ".draft.1", own / "link" / unfinished]
+    for file in [*kept, own / unfinished, own / "points" / unfinished]:
+        file.write_text("half")
+    sweep(study(), own)
+    assert all(x.exists() for x in kept)
+    assert not (own / unfinished).exists()
+    assert not (own / "points" / unfinished).exists()
+
+
+def test_a_sweep_that_was_killed_before_its_inputs_were_copied_goes_on(tmp_path):
+    file = study_file(tmp_path)
+    whole = sweep(read_study(file), tmp_path / "whole")
+    sweep(read_study(file), tmp_path / "x")
+    shutil.rmtree(tmp_path / "x" / "inputs")
+    same(sweep(read_study(file), tmp_path / "x").columns, whole.columns)
+    assert [*(tmp_path / "x" / "inputs").rglob("*.urdf")]
 
 
 def test_a_head_that_is_damaged_is_told(tmp_path):
@@ -327,5 +353,32 @@ def test_a_block_that_is_damaged_or_of_other_points_is_computed_again(tmp_path):
         open_sweep(folder)
     files[0].write_bytes(whole[:120] + b"B" * len(whole[middle]) + whole[400:])
     again = sweep(study(), folder)
+    told = f"computed again: {files[0].name}, {files[1].name}"
+    assert told in (folder / "sweep.log").read_text()
     for name, x in expected.columns.items():
         np.testing.assert_array_equal(again[name], x)
+
+
+def test_a_name_that_is_damaged_does_not_spread(tmp_path):
+    """The end of a Parquet file, which has the names of its columns, has no checksum of its own."""
+    folder = tmp_path / "sweep"
+    expected = sweep(study(), folder)
+    file = parts(folder)[1]
+    whole = file.read_bytes()
+    place = whole.index(b"energy_end")
+    file.write_bytes(whole[:place] + b"energy_enf" + whole[place + 10 :])
+    with pytest.raises(InputError, match=f"{file.name} is not as it was written"):
+        open_sweep(folder)
+    same(sweep(study(), folder).columns, expected.columns)
+
+
+def test_a_block_that_cannot_be_reached_just_now_is_not_replaced(tmp_path, monkeypatch):
+    sweep(study(), tmp_path / "x")
+
+    def unreachable(self, file):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(block_files.Parquet, "head", unreachable)
+        with pytest.raises(DiskError, match=r"cannot read .*part-00000000.*Permission denied"):
+            sweep(study(), tmp_path / "x")

@@ -209,3 +209,72 @@ def test_what_is_wrong_in_a_study_is_told_with_its_file_and_line(tmp_path):
             )
         with pytest.raises(InputError, match=problem):
             sweep(tmp_path / "study.toml")
+
+
+CHAIN = {
+    "robot": {"model": "planar_chain", "options": {"n": 2}},
+    "task": {"kind": "fall", "until": 0.1},
+}
+
+
+def test_what_is_zero_has_nothing_to_scale():
+    """Also where a default is zero: a factor of nothing would look as if it did not matter."""
+    scenario = CHAIN | {"robot": CHAIN["robot"] | {"friction": {"viscous": [0.1, 0.1]}}}
+    vary = {"factor": {"uniform": (0.5, 1.5), "scales": ("robot.friction.coulomb",)}}
+    with pytest.raises(InputError, match=r"'robot\.friction\.coulomb' is (zero|not) in the scen"):
+        sweep(Study(scenario=scenario, vary=vary, points=2))
+    vary = {"factor": {"uniform": (0.5, 1.5), "scales": ("robot.gravity",)}}
+    weightless = CHAIN | {"robot": CHAIN["robot"] | {"gravity": [0, 0, 0]}}
+    with pytest.raises(InputError, match=r"'robot\.gravity' is zero in the scenario"):
+        sweep(Study(scenario=weightless, vary=vary, points=2))
+
+
+def test_paths_may_stand_without_quotes():
+    """TOML makes tables of them: law.kp = {...} is law = {kp = {...}}."""
+    entry = {"uniform": [0, 1]}
+    plain = checked_study({"scenario": CHAIN, "points": 2, "vary": {"start.v.joint1": entry}})
+    nested = {"start": {"v": {"joint1": entry}}}
+    assert checked_study({"scenario": CHAIN, "points": 2, "vary": nested}) == plain
+    twice = nested | {"start.v.joint1": entry}
+    with pytest.raises(InputError, match=r"'start\.v\.joint1' is given twice"):
+        checked_study({"scenario": CHAIN, "points": 2, "vary": twice})
+    tune = {
+        "minimise": "peak_speed",
+        "parameters": {"start": {"v": {"joint1": {"between": [0, 1]}}}},
+        "constraints": {"peak_speed": {"joint1": {"at_most": 3}}},
+    }
+    asked = checked_study({"scenario": CHAIN, "tune": tune}).tune
+    assert [*asked.parameters, *asked.constraints] == ["start.v.joint1", "peak_speed.joint1"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"vary": {"start.v.joint1": [0, 1]}},
+            r"joint1 = \[0, 1\]: expected a table, such as {unif",
+        ),
+        ({"vary": {"start.v.joint1": {"uniform": [0, 1, 2]}}}, "expected 2 entries at most"),
+        ({"tolerance": -1.0}, "tolerance = -1.0: expected"),
+        ({"tune": {"minimise": "peak_speed", "parameters": {"x": 3}}}, r"such as {between = "),
+    ],
+)
+def test_mistakes_are_told_with_what_is_expected(more, told):
+    data = {"scenario": CHAIN, "points": 2, "vary": {"start.v.joint1": {"uniform": [0, 1]}}} | more
+    with pytest.raises(InputError, match=told):
+        checked_study(data)
+
+
+def test_a_tolerance_of_other_joints_is_refused_at_once():
+    vary = {"start.v.joint1": {"uniform": (0.0, 1.0)}}
+    with pytest.raises(
+        InputError, match="tolerance: 3 numbers; expected one for all joints, or one"
+    ):
+        sweep(Study(scenario=CHAIN, vary=vary, points=2, tolerance=(0.1, 0.1, 0.1)))
+
+
+def test_only_a_field_that_takes_whole_numbers_is_told_to():
+    scenario = CHAIN | {"start": {"v": [0.1, 0.2]}}
+    with pytest.raises(InputError, match="'joint1' is not in it") as told:
+        sweep(Study(scenario=scenario, vary={"start.v.joint1": {"uniform": (0, 1)}}, points=2))
+    assert "whole = [from, to]" not in str(told.value)

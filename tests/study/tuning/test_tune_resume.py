@@ -207,6 +207,17 @@ def test_a_damaged_line_is_computed_again(bowl, tmp_path):
     assert path.read_bytes() == b"".join([*lines[:5], *lines[7:], *lines[5:7]])  # both anew
 
 
+def test_evaluations_of_another_study_are_not_taken(bowl, tmp_path):
+    tune(bowl(), tmp_path / "one")
+    tune(bowl(seed=4), tmp_path / "two")
+    expected = (tmp_path / "two" / "summary.json").read_bytes()
+    lines = (tmp_path / "one" / "evaluations.jsonl").read_bytes()
+    (tmp_path / "two" / "evaluations.jsonl").write_bytes(lines)
+    tune(bowl(seed=4), tmp_path / "two")
+    assert (tmp_path / "two" / "summary.json").read_bytes() == expected
+    assert "damaged, or of another study" in (tmp_path / "two" / "tune.log").read_text()
+
+
 def test_a_full_disk_is_told_and_what_was_written_is_kept(bowl, tmp_path, monkeypatch):
     class Full:
         def __init__(self, file):
@@ -228,7 +239,9 @@ def test_a_full_disk_is_told_and_what_was_written_is_kept(bowl, tmp_path, monkey
 
     with monkeypatch.context() as patched:
         patched.setattr(tune_module, "TuneFolder", OnFullDisk)
-        with pytest.raises(DiskError, match=r"the disk is full\. What was written before is kept"):
+        with pytest.raises(
+            DiskError, match=r"the disk is full; make room\. What was written before"
+        ):
             tune(bowl(), tmp_path / "tuned")
     assert (tmp_path / "tuned" / "evaluations.jsonl").read_bytes().count(b"\n") == 4
     assert tune(bowl(), tmp_path / "tuned").summary() == tune(bowl()).summary()

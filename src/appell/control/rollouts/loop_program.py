@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.compile.program import Loop, Part, Program
-from appell.compile.trace import Traced, choose
+from appell.compile.trace import Traced, choose, largest
 from appell.control.laws.compiled import ACTUATORS, of_state
 from appell.control.laws.feedback import positions
 from appell.control.laws.law import Law
@@ -55,6 +55,7 @@ class LoopProgram:
         self.each: list[Later] = []
         self.last: list[Later] = []
         self.after: list[Later] = []  # of each step, when the robot has moved
+        self.substep: list[Later] = []  # of each part of a step
         self.outputs: list[str] = ["q", "v"]
         self.measured = ("q", "v")
         self.guard: SingularityGuard | None = None
@@ -206,6 +207,8 @@ class LoopProgram:
             self._both(values.tape(error, ["q", "qd"], ["error"]))
         if "excess" in looks:
             self._both(self._excess())
+        if "beyond" in looks:
+            self._watch_limits()
         if "moving" in looks:
             moving = self._moving()
             self.each.append(moving)
@@ -345,6 +348,19 @@ class LoopProgram:
 
         return self.values.tape(excess, ["q", "v", "tau"], ["excess"])
 
+    def _watch_limits(self) -> None:
+        """How far joints have been beyond limits of position, also at the ends of substeps."""
+        known = limits(self.robot.model)
+
+        def further(beyond: Any, q: Any) -> Any:
+            for x in known:
+                beyond = largest(beyond, -x.side * (q[x.coordinate] - x.value))
+            return beyond
+
+        self.values.variable(beyond=())
+        self.first.append(self.values.tape(lambda q: further(0.0, q), ["q0"], ["beyond"]))
+        self.substep.append(self.values.tape(further, ["beyond", "q"], ["beyond"]))
+
     def _joint_speeds(self) -> Callable[[Any, Any], Any]:
         """(q, v) -> the speeds of all joints of a robot with loops."""
         system = self.robot.system
@@ -451,13 +467,15 @@ class LoopProgram:
         if self.guard is not None:
             begin = self.guard.begin()
             parts += self.guard.look()
+        parts += [part for later in self.substep for part in later.parts()]
         if substeps > 1:
             parts = [Loop(((0.0,),) * substeps, tuple(parts))]
         return (*begin, *parts)
 
     def key(self, kept: Sequence[str]) -> Any:
         """What the program depends on, besides the robot and the law."""
-        parts = [tuple(x.key for x in some) for some in (self.first, self.each, self.last)]
+        every = (self.first, self.each, self.last, self.substep)
+        parts = [tuple(x.key for x in some) for some in every]
         return *parts, tuple(kept), tuple(self.outputs), self.values.key
 
     def program(self, kept: Sequence[str]) -> Program:

@@ -98,6 +98,7 @@ REDUCTIONS: dict[str, Reduction] = {
     "effort": Reduction(("tau", "dt"), "", 0.0, _effort),
     "work": Reduction(("tau", "moving", "dt"), "", 0.0, _work),
     "settling_time": Reduction(("error", "tolerance", "t"), "", NEVER, _settled, _or_never),
+    "beyond_limits": Reduction(("beyond",), "", 0.0, lambda before, beyond: beyond),
     "first_violation": Reduction(("excess", "t"), "", inf, _violated),
     "failed_at": Reduction(("q", "v", "t"), "", inf, _lost),
     "least_margin": Reduction(("margin",), "", 1.0, _least),

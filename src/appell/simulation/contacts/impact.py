@@ -32,13 +32,16 @@ class EnergyWarning(UserWarning):
     """An impact gave energy to the robot."""
 
 
+STOPS = ("lower limit", "upper limit")  # of joints, where impacts name walls
+
+
 @dataclass(frozen=True)
 class Impact:
     """One impact; arrays have an entry for each contact that took part."""
 
     time: float  # s
     points: tuple[str, ...]  # points, or joints at their stops
-    walls: tuple[str, ...]  # the walls they struck, or "lower limit", "upper limit"
+    walls: tuple[str, ...]  # the walls they struck, or one of STOPS
     impulses: Array  # along the normals, N s (N m s at the stop of a joint that turns)
     velocity_jumps: Array  # of the normal components, m/s (rad/s), after minus before
     angles: Array  # of attack, rad: between velocity and normal; 0 is head-on
@@ -53,7 +56,7 @@ class Impact:
 
 
 def _struck(point: str, wall: str, impulse: float, jump: float, angle: float) -> str:
-    if wall in ("lower limit", "upper limit"):  # whose joint turns, or slides
+    if wall in STOPS:  # whose joint turns, or slides
         return f"{point} on {wall}: {impulse:.4g} N m s or N s, jump {jump:.4g} rad/s or m/s"
     return f"{point} on {wall}: {impulse:.4g} N s, jump {jump:.4g} m/s, {np.degrees(angle):.4g} deg"
 

@@ -7,14 +7,15 @@ import ast
 import atexit
 import importlib
 import json
+import os
 import re
 import shutil
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,12 +118,25 @@ def _opened(text: str, files: tuple[tuple[str, bytes], ...]) -> Study:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-        if name.endswith(".py"):  # another study may have had a module of this name
+        if name.endswith(".py"):
             module = _IN_FOLDER.sub("", name.removesuffix(".py").removesuffix("/__init__"))
-            sys.modules.pop(module.replace("/", "."), None)
+            _forget(module.split("/"))
     importlib.invalidate_caches()
     # Reasons of failed points must not depend on where the files lie.
     return checked_study(json.loads(text), Source(folder / "study.json", named=False))
+
+
+def _forget(module: list[str]) -> None:
+    """Forget a module, and the folders that it lies in: another study may have had one of this
+    name. Installed ones stay."""
+    for n in range(len(module), 0, -1):
+        known = sys.modules.get(".".join(module[:n]))
+        file = getattr(known, "__file__", None) or ""
+        if known is not None and module[0] != "appell" and not file.startswith(_INSTALLED):
+            del sys.modules[".".join(module[:n])]
+
+
+_INSTALLED = tuple({f"{sysconfig.get_path(x)}{os.sep}" for x in ("stdlib", "purelib", "platlib")})
 
 
 def _workers_folder() -> str | None:
@@ -221,24 +235,46 @@ class _Modules:
         return f"{place}/{data.rpartition('/')[2]}"
 
     def _take(self, module: str, folders: list[Path], place: str) -> bool:
-        """Take along a module that lies in one of these folders; whether one does."""
-        first = module.partition(".")[0]
-        spec = PathFinder.find_spec(first, [str(x.resolve()) for x in folders])
-        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        """Take along a module that lies in one of these folders, and what it imports from there;
+        whether one does."""
+        for folder in folders:
+            found = _files_of(module, folder.resolve())
+            if found:
+                break
+        else:
             return False
-        origin = Path(spec.origin)
-        is_package = origin.name == "__init__.py"
-        top = origin.parent.parent if is_package else origin.parent
-        for file in sorted(origin.parent.rglob("*.py")) if is_package else [origin]:
-            kept = f"{place}{file.relative_to(top).as_posix()}"
+        if module.partition(".")[0] in sys.stdlib_module_names:
+            raise InputError(
+                f"'{found[0]}' has the name of a module of Python itself, which would run in its "
+                "place, or the other way round; rename it."
+            )
+        for file in found:
+            inside = file.relative_to(folder.resolve())
+            kept = f"{place}{inside.as_posix()}"
             if kept not in self.files:
                 self.files[kept] = file.read_bytes()
-                for imported in _imports(self.files[kept]):
+                parts = inside.with_suffix("").parts
+                for imported in _imports(self.files[kept], parts):
                     self._take(imported, folders, place)
         return True
 
 
-def _imports(content: bytes) -> Iterator[str]:
+def _files_of(module: str, folder: Path) -> list[Path]:
+    """The files of a module of a folder: a file, a whole package, or a file in folders that have no
+    __init__.py; none if it has no such module."""
+    base = folder
+    for part in module.split("."):
+        base = base / part
+        if (base / "__init__.py").is_file():
+            return sorted(base.rglob("*.py"))
+        if base.with_name(f"{part}.py").is_file():
+            return [base.with_name(f"{part}.py")]
+    return []
+
+
+def _imports(content: bytes, own: Sequence[str]) -> Iterator[str]:
+    """Modules that the file of a module imports, anywhere in it; names that may be modules are
+    among them. ``own`` are the parts of the module's name."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
@@ -246,5 +282,9 @@ def _imports(content: bytes) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+        elif isinstance(node, ast.ImportFrom):
+            around = own[: len(own) - node.level] if node.level else ()
+            base = [*around, *([node.module] if node.module else [])]
+            if base:
+                yield ".".join(base)
+            yield from (".".join([*base, x.name]) for x in node.names)

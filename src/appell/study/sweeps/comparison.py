@@ -16,7 +16,8 @@ DOUBTFUL = 0.02  # share of a measure by which both may differ without a warning
 
 
 def compare(points: Points, note: Callable[[str], None]) -> dict[str, Any]:
-    """Measures of some points as runs of a rollout, and beside them of exact runs."""
+    """Measures of some points as runs of a rollout, and beside them of exact runs; ``refused`` are
+    the points that have no exact run, and why."""
     wanted = points.study.rollout.compare
     if points.why_one_by_one is not None or not wanted:
         return {}
@@ -27,7 +28,6 @@ def compare(points: Points, note: Callable[[str], None]) -> dict[str, Any]:
     for k in chosen:
         columns = points.compute(k, k + 1)
         if columns["failed"][0]:
-            pairs.setdefault("refused", []).append(f"point {k} failed")
             continue
         try:
             exact = points.measured(points.values_at(k))
@@ -90,7 +90,7 @@ def in_words(name: str, x: Difference, unit: str, study: Study) -> str:
     """Warning about a difference, with the cure."""
     unit = unit and f" {unit}"
     return (
-        f"{name} at point {x.point:,} is {x.rollout:.4g}{unit} by the rollout, and "
+        f"{name} at point {x.point} is {x.rollout:.4g}{unit} by the rollout, and "
         f"{x.exact:.4g}{unit} by an exact run. {cure(study)}."
     )
 
@@ -104,4 +104,6 @@ def cure(study: Study) -> str:
             f"Take a smaller [rollout] slip ({how.slip:g} rad/s or m/s now: dry friction fades "
             f"below it) and shorter steps (step, {how.step:g} s now)"
         )
+    if study.tune is not None and study.tune.method == "gradient":
+        return f"{text}; or take tune.method = 'differential_evolution' with method = 'runs'"
     return f"{text}, or method = 'runs', which takes longer"

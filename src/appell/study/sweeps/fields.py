@@ -69,6 +69,11 @@ def plain(value: Any) -> Any:
 def scaled(scenario: Scenario, path: str, factor: Any) -> Any:
     """The scenario's own value of a field times a factor."""
     own = own_value(scenario, path)
+    if not any(own if isinstance(own, list) else [own]):
+        raise InputError(
+            f"'{path}' is zero in the scenario, so that there is nothing to scale; give it a value "
+            "there."
+        )
     if isinstance(own, list):
         return [float(factor) * x for x in own]
     return float(factor) * own

@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from appell.errors import InputError, shorten
-from appell.study.own_code import imported
+from appell.study.own_code import called, imported
 from appell.study.sweeps.study_file import Study, keyword_of
 
 
 def numbers_of(study: Study, values: dict[str, Any]) -> dict[str, float]:
     """Numbers that the study's function returns at a point."""
     assert study.function is not None
-    function = imported(study.function, study.source.folder)
     keywords = {keyword_of(name): x for name, x in values.items()}
-    returned = function(**keywords)
+    returned = called(study.function, study.source.folder, **keywords)
     name = study.function.rpartition(":")[2]
     numbers = returned if isinstance(returned, Mapping) else {name: returned}
     try:

@@ -16,6 +16,7 @@ from appell.control.rollouts.payload import Payload
 from appell.control.tracking.closed_loop import ROUNDING
 from appell.control.tracking.hardware import Friction
 from appell.maths.scalar import sign
+from appell.model.limits import limits
 from appell.robots.dynamics import Array
 from appell.robots.robot import is_tree
 from appell.study.disturbances import window
@@ -66,6 +67,9 @@ class Prepared:
         self.arguments = _arguments(self.built, how)
         self.stops = {x: self.arguments.pop(x) for x in _STOPS if x in self.arguments}
         self.base = bases(scenario, self.built, {x.argument for x in self.lanes.values()})
+        own_start = _start(self.built, "q0")[None]
+        if self.has_stops and "q0" not in self.base and self._beyond(own_start).any():
+            raise NoRolloutError("the runs start beyond a limit at which a joint stops")
 
     @property
     def has_stops(self) -> bool:
@@ -100,14 +104,13 @@ class Prepared:
 
     def behind(self, changes: Sequence[Change], values: Mapping[str, Array]) -> Any:
         """Points that start beyond a limit at which their joints stop, True or False, (runs,)."""
-        behind = np.zeros(len(next(iter(values.values()))), dtype=bool)
         if not self.has_stops or "q0" not in self.base:
-            return behind
-        model, q0 = self.built.robot.model, self.of(changes, values, stops=False)["q0"]
-        for body in model.bodies:
-            position = body.ratio * q0[:, model.place(body.coordinate)] + body.zero
-            behind |= (position < body.joint.lower) | (position > body.joint.upper)
-        return behind
+            return np.zeros(len(next(iter(values.values()))), dtype=bool)
+        return self._beyond(self.of(changes, values, stops=False)["q0"])
+
+    def _beyond(self, q: Array) -> Array:
+        """Whether coordinates (runs, nq) are beyond a limit of the joints."""
+        return np.any([x.beyond(q) > 0 for x in limits(self.built.robot.model)], axis=0)
 
 
 def lane_of(path: str, built: Built) -> Lane | None:
@@ -232,58 +235,12 @@ def _start(built: Built, name: str) -> Any:
     return built.trajectory(np.zeros(1))[0][0]
 
 
-def changed_besides(
-    lane: Lane, one: Built, other: Built, values: tuple[float, float], scales: bool
-) -> str | None:
-    """What a field does besides changing its lane, by two scenarios in which its variable has one
-    value and another; None if it is the lane alone."""
-    x, y = (numbers_of(b.scenario, b) | _common(b) for b in (one, other))
-    for name in dict.fromkeys([*x, *y]):
-        wanted, there = x.get(name), y.get(name)
-        if wanted is None or there is None or wanted.shape != there.shape:
-            return f"changes {_in_words(name)}, too"
-        if name == lane.argument:
-            if scales and not values[0]:
-                continue
-            wanted = wanted.copy()
-            wanted[lane.place] = (
-                wanted[lane.place] / values[0] * values[1] if scales else lane.unit * values[1]
-            )
-        if not np.allclose(wanted, there, rtol=_SAME, atol=0.0, equal_nan=True):
-            own = name == lane.argument
-            return f"is not all of {_in_words(name)}" if own else f"changes {_in_words(name)}, too"
-    return None
-
-
-_SAME = 1e-9  # relative, of numbers that are computed in two ways
-_INSTANTS = 33  # at which motions are compared
-_WORDS = {"q0": "where the run starts", "v0": "the speeds at the start"}
-
-
-def _in_words(name: str) -> str:
+def words_for(name: str) -> str:
     """Name of a scenario's number, in words."""
     return _WORDS.get(name, name.replace(_GAINS, "law."))
 
 
-def _common(built: Built) -> dict[str, Array]:
-    """Numbers that all runs of a rollout share."""
-    options, motion = built.options, built.trajectory
-    until = options.get("until")
-    numbers: dict[str, Any] = {"the end": [np.nan if until is None else until]}
-    if "period" in options:
-        numbers["the law's period"] = [options["period"]]
-    if not callable(options.get("torque")) and options.get("torque") is not None:
-        numbers["the torques"] = options["torque"]
-    if callable(motion):
-        end = motion.duration if until is None else until
-        numbers["the motion that is followed"] = motion(np.linspace(0.0, end, _INSTANTS))[:2]
-    elif motion is not None:
-        numbers["the motion that is followed"] = motion
-    if built.law is not None and is_tree(built.law.robot):
-        believed = built.law.robot
-        numbers["the robot that the law believes in"] = believed.parameters
-        numbers["the gravity that the law believes in"] = believed.system.values("gravity")
-    return {name: np.asarray(x, dtype=float).ravel() for name, x in numbers.items()}
+_WORDS = {"q0": "where the run starts", "v0": "the speeds at the start"}
 
 
 def _as_given(rows: dict[str, Array], built: Built) -> dict[str, Any]:

@@ -16,7 +16,9 @@ from appell.errors import InputError, nearest
 from appell.model.units import units_of
 from appell.robots.dynamics import Array, Dynamics
 from appell.simulation import Run
-from appell.study.own_code import imported
+from appell.simulation.contacts.impact import STOPS
+from appell.study.own_code import called
+from appell.study.positions import coordinate_places
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
 from appell.study.scenario_tasks import FollowedTask
@@ -79,8 +81,9 @@ def _success(run: Run, tolerance: Any) -> float:
     return float(ends_well and not run.exceeded)
 
 
-def _first_impact(run: Run, tolerance: Any) -> float:
-    return min((x.time for x in run.impacts), default=np.inf)
+def _times(run: Run, *, walls: bool = False) -> list[float]:
+    """Times of impacts: all of them, or those in which a wall took part."""
+    return [x.time for x in run.impacts if not walls or not {*x.walls} <= {*STOPS}]
 
 
 def _last(name: str) -> Callable[[Run, Any], Array]:
@@ -111,8 +114,11 @@ MEASURES: dict[str, Measure] = {
     "first_violation": Measure("s", "", _violated, "first_violation"),
     "q": Measure("rad or m", "q", _last("q"), "q", lambda x: x.q),
     "v": Measure("rad/s or m/s", "n", _last("v"), "v", lambda x: x.v),
-    "impacts": Measure("", "", lambda run, _: float(len(run.impacts)), None),
-    "first_impact": Measure("s", "", _first_impact, None),
+    "impacts": Measure("", "", lambda run, _: float(len(_times(run))), None),
+    "first_impact": Measure("s", "", lambda run, _: min(_times(run), default=np.inf), None),
+    "wall_impacts": Measure("", "", lambda run, _: float(len(_times(run, walls=True))), None),
+    "first_wall_impact": Measure("s", "", lambda run, _: min(_times(run, walls=True),
+                                                             default=np.inf), None),
     "expected": Measure("1 or 0", "", lambda run, _: np.nan, None),
 }  # fmt: skip
 ALWAYS = ("first_violation", "q", "v", "cost")  # of a rollout, whatever it is asked to watch
@@ -122,6 +128,8 @@ def unit_for(robot: Any, unit: str, part: str = "") -> str:
     """The unit of a measure, such as "rad or m", for a robot: one of both if all its joints, or
     the one of the name ``part``, have it."""
     joints = list(robot.joint_names)
+    if part.isdigit() and robot.nq != robot.nv:  # a part of a quaternion has no unit
+        return unit
     units = dict(zip(joints, units_of(robot.joint_kinds, len(joints)), strict=True))
     kinds = {units[part]} if part in units else set(units.values())
     if len(kinds) != 1:
@@ -140,6 +148,11 @@ class Chosen(NamedTuple):
     name: str
     measure: Measure | None
     part: str = ""
+
+    @property
+    def column(self) -> str:
+        """Name of its column; a function may give others."""
+        return self.name.rpartition(":")[2]
 
     @property
     def function(self) -> str | None:
@@ -161,7 +174,8 @@ def chosen(names: Sequence[str], scenario: Scenario) -> tuple[Chosen, ...]:
             continue
         if what not in MEASURES:
             near = nearest(what, MEASURES)
-            hint = f"did you mean {near!r}?" if near else f"expected one of {', '.join(MEASURES)}."
+            meant = f"{near}.{part}" if part else near
+            hint = f"did you mean {meant!r}?" if near else f"expected one of {', '.join(MEASURES)}."
             raise InputError(f"measures: there is no '{name}'; {hint}")
         measure = MEASURES[what]
         if measure.follows and not follows:
@@ -171,6 +185,13 @@ def chosen(names: Sequence[str], scenario: Scenario) -> tuple[Chosen, ...]:
         if not part and what in ("q", "v"):
             raise InputError(f"measures: '{name}': name a joint, such as {what}.joint1.")
         kept.append(Chosen(name, measure, part))
+    columns = {x.column: x.name for x in kept}
+    for x in kept:
+        if columns[x.column] != x.name:
+            raise InputError(
+                f"measures: '{x.name}' and '{columns[x.column]}' are both called '{x.column}' in "
+                "the table; rename one of the functions."
+            )
     return tuple(kept)
 
 
@@ -201,7 +222,14 @@ def of_result(measures: Sequence[Chosen], result: Result, tolerance: Any) -> dic
     numbers: dict[str, float] = {}
     for x in measures:
         if x.measure is None:
-            numbers |= _of_function(x.name, result)
+            own = _of_function(x.name, result)
+            twice = sorted({*own} & {*numbers})
+            if twice:
+                raise InputError(
+                    f"measures: '{x.name}' gives '{twice[0]}', which another measure is called; "
+                    "rename it."
+                )
+            numbers |= own
         elif x.name == "expected":
             numbers[x.name] = float(result.verdict.ok)
         else:
@@ -216,7 +244,7 @@ def cost_of(run: Run, cost: Callable[..., Any]) -> float:
     if run.desired is None:
         return _cost_between(run, cost)
     looks = [run.t, run.q, run.v, run.tau]
-    if run.desired is not None and run.desired_v is not None:
+    if run.desired_v is not None:
         looks += [run.desired, run.desired_v]
     rows = zip(*(x[:-1].tolist() for x in looks), strict=True)
     return float(np.diff(run.t) @ np.array([float(cost(*row)) for row in rows]))
@@ -239,7 +267,7 @@ def _cost_between(run: Run, cost: Callable[..., Any]) -> float:
 
 def _of_function(name: str, result: Result) -> dict[str, float]:
     """Numbers that a user's function returns for a run, by name."""
-    value = imported(name, result.scenario.source.folder)(result)
+    value = called(name, result.scenario.source.folder, result)
     short = name.rpartition(":")[2]
     given = value if isinstance(value, dict) else {short: value}
     return {str(key): float(x) for key, x in given.items()}
@@ -257,15 +285,27 @@ def _part(x: Chosen, values: Array, robot: Dynamics) -> Any:
 
 def place_of(x: Chosen, robot: Dynamics) -> int:
     """Place of a joint among the parts of a measure, by its name or number."""
-    assert x.measure is not None
-    names = {"n": robot.independent, "d": robot.actuated}.get(x.measure.axis, robot.joint_names)
-    if x.part in names:
-        return list(names).index(x.part)
+    places = _places(x, robot)
+    if x.part in places:
+        return places[x.part]
     if x.part.isdigit() and int(x.part) < parts_of(x, robot):
         return int(x.part)
-    near = nearest(x.part, names)
-    hint = f"did you mean '{near}'?" if near else f"expected one of {', '.join(names)}."
+    near = nearest(x.part, places)
+    hint = f"did you mean '{near}'?" if near else f"expected one of {', '.join(places)}."
+    if x.part in coordinate_places(robot):
+        what, last = x.name.partition(".")[0], parts_of(x, robot) - 1
+        hint = f"it has several coordinates; number them, from {what}.0 to {what}.{last}."
     raise InputError(f"measures: '{x.name}': '{robot.name}' has no '{x.part}'; {hint}")
+
+
+def _places(x: Chosen, robot: Dynamics) -> dict[str, int]:
+    """Places of joints among the parts of a measure, by name."""
+    assert x.measure is not None
+    if x.measure.axis == "q":
+        where = coordinate_places(robot)
+        return {name: k.start for name, k in where.items() if k.stop - k.start == 1}
+    names = robot.independent if x.measure.axis == "n" else robot.actuated
+    return {name: k for k, name in enumerate(names)}
 
 
 def parts_of(x: Chosen, robot: Dynamics) -> int:

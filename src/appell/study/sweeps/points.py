@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -23,8 +23,10 @@ from appell.study.scenario_tasks import FollowedTask
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.fields import Change, changes_of, fields_at, plain
 from appell.study.sweeps.function import check_cost, check_function, numbers_of
-from appell.study.sweeps.lanes import NoRolloutError, Prepared, changed_besides, lane_of
+from appell.study.sweeps.lane_check import why_no_lane
+from appell.study.sweeps.lanes import Lane, NoRolloutError, Prepared, lane_of
 from appell.study.sweeps.measures import (
+    Chosen,
     chosen,
     cost_of,
     of_result,
@@ -38,7 +40,6 @@ from appell.study.sweeps.study_file import Study
 _STEPS = 2**23  # of all runs of a block
 _BLOCK = 32  # points that run one by one
 _TRIES = 8  # points, until one can be built
-_SHARES = (0.3, 0.8, 0.55)  # quantiles at which a field is tried
 
 
 class Points:
@@ -48,7 +49,7 @@ class Points:
         self.study, self.design = study, Design(study) if design is None else design
         self.changes = changes_of(study.vary.items())
         self.target = target
-        self._prepared: dict[tuple[Any, ...], Prepared] = {}
+        self._prepared: dict[tuple[Any, ...], Prepared | NoRolloutError] = {}
         self._robots: dict[Any, Dynamics] = {}
         if study.function is None:
             _ = self.scenario  # one that cannot be read is no fault of what varies
@@ -147,25 +148,21 @@ class Points:
         return {c.path: self._why_no_lane(c) for c in self.changes}
 
     def _why_no_lane(self, c: Change) -> str | None:
-        variable, (values, built) = self.study.vary[c.name], self.representative
-        lane = lane_of(c.path, built) if variable.numeric else None
+        values, built = self.representative
+        others = [x for x in self.changes if x != c]
+        lane = lane_of(c.path, built) if self.study.vary[c.name].numeric else None
         if lane is None:
             return f"'{c.path}' is no argument of a rollout"
-        for share in _SHARES:
-            x = variable.quantile(np.array([share]))[0]
-            if x == values[c.name]:
-                continue
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    fields = fields_at(self.scenario, (c,), {c.name: x})
-                    scenario = self.at(values).changed(fields)
-                    other = build(scenario, self._robot(scenario))
-            except AppellError:
-                continue
-            more = changed_besides(lane, built, other, (values[c.name], x), c.scales)
-            return None if more is None else f"'{c.path}' {more}"
-        return None
+        try:
+            scenario = self.scenario.changed(fields_at(self.scenario, others, values))
+        except AppellError:  # it needs this one, too
+            scenario = self.at(values)
+        return self._checked(c, lane, scenario)
+
+    def _checked(self, c: Change, lane: Lane, scenario: Scenario) -> str | None:
+        """Reason why a field of a scenario is not all of its lane; None if it is."""
+        variable = self.study.vary[c.name]
+        return why_no_lane(c, variable, lane, scenario, lambda x: build(x, self._robot(x)))
 
     @cached_property
     def group_changes(self) -> tuple[Change, ...]:
@@ -199,6 +196,7 @@ class Points:
         except AppellError as problem:
             raise InputError(self._blamed(problem)) from None
         _ = self.cost
+        self._check_tolerance(robot)
         for x in self.measures:
             if x.part:
                 try:
@@ -217,9 +215,25 @@ class Points:
                     warnings.simplefilter("ignore")
                     build(self.scenario.changed(fields_at(self.scenario, (c,), middle)))
             except AppellError as own:
-                cure = " Give whole = [from, to]." if "a whole number" in str(own) else ""
+                cure = " Give whole = [from, to]." if self._takes_whole(c, middle) else ""
                 return f"{self.study.source.place(('vary', c.name))}: {own}{cure}"
         return str(problem)
+
+    def _takes_whole(self, c: Change, values: Mapping[str, Any]) -> bool:
+        """Whether a field takes a whole number in place of a value."""
+        value = values[c.name]
+        if not isinstance(value, float):
+            return False
+        return self._refused({**values, c.name: round(value)}, (c,)) is None
+
+    def _check_tolerance(self, robot: Dynamics) -> None:
+        """Refuse a tolerance of another number of joints."""
+        given, names = self.study.tolerance, robot.independent
+        if isinstance(given, tuple) and len(given) != len(names):
+            raise InputError(
+                f"{self.study.source.place(('tolerance',))}: {len(given)} numbers; expected one "
+                f"for all joints, or one each: {', '.join(names)}."
+            )
 
     # Blocks
 
@@ -371,12 +385,15 @@ class Points:
         if len(good):
             self._run(prepared, places[good], {n: x[good] for n, x in values.items()}, table)
 
-    def _refused(self, values: Mapping[str, Any]) -> str | None:
-        """Reason why a point cannot be built; None if it can."""
+    def _refused(
+        self, values: Mapping[str, Any], changes: Sequence[Change] | None = None
+    ) -> str | None:
+        """Reason why a point cannot be built, of all ``changes`` or some; None if it can."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                build(self.at(values))
+                some = self.changes if changes is None else changes
+                build(self.scenario.changed(fields_at(self.scenario, some, values)))
         except AppellError as problem:
             return reason_of(problem)
         return None
@@ -404,10 +421,10 @@ class Points:
                 table.fail(int(at[k]), _lost(piece.runs, int(k)))
 
     def _rolled(self, prepared: Prepared, values: Columns) -> list[_Part]:
-        """The runs; those that exceed a limit once more, with joints that stop at theirs."""
+        """The runs; those in which a joint passes its limit once more, with joints that stop."""
         everyone = np.arange(len(next(iter(values.values()))))
         runs = self._rollout(prepared, values, everyone, stops=False)
-        beyond = np.flatnonzero(prepared.has_stops & np.isfinite(runs.first_violation))
+        beyond = np.flatnonzero(~(runs.beyond_limits <= 0)) if prepared.has_stops else everyone[:0]
         if not len(beyond):
             return [_Part(runs, everyone)]
         again = self._rollout(prepared, values, beyond, stops=True)
@@ -417,18 +434,26 @@ class Points:
 
     def _rollout(self, prepared: Prepared, values: Columns, places: Any, *, stops: bool) -> Rollout:
         """Some of the points as one rollout."""
-        arguments = self.rollout_arguments(prepared, values, places, stops=stops)
-        return rollout(prepared.built.robot, **arguments, reduce=reductions(self.measures))
+        arguments = self.rollout_arguments(prepared, values, places, self.measures, stops=stops)
+        return rollout(prepared.built.robot, **arguments)
 
     def rollout_arguments(
-        self, prepared: Prepared, values: Columns, places: Any, *, stops: bool
+        self,
+        prepared: Prepared,
+        values: Columns,
+        places: Any,
+        measures: Sequence[Chosen],
+        *,
+        stops: bool,
     ) -> dict[str, Any]:
-        """The arguments of a rollout of some of the points, with joints that stop at limits, or
-        with joints that pass them."""
+        """The arguments of a rollout of some of the points: with joints that stop at limits, or
+        with joints that pass them, which ``beyond_limits`` then tells."""
+        watched = ("beyond_limits",) if prepared.has_stops and not stops else ()
         some = {n: x[places] for n, x in values.items()}
         cuda = self.target == "cuda" or (self.target == "auto" and has_gpu())
         return prepared.of(self.lane_changes, some, stops=stops) | {
             "runs": len(places),
+            "reduce": (*reductions(measures), *watched),
             "tolerance": self.study.tolerance,
             "cost": self.cost,
             "target": "cuda" if cuda else "cpu",
@@ -438,11 +463,27 @@ class Points:
         """The scenario with values of the fields of `group_changes`, as a rollout."""
         key = tuple(_hashable(x) for x in fields.values())
         if key not in self._prepared:
-            scenario = self._changed(fields) if fields else self.scenario
-            self._prepared[key] = Prepared(scenario, self.lane_changes, self.study.rollout)
+            self._prepared[key] = self._prepare(fields)
             while len(self._prepared) > _KEPT:
                 del self._prepared[next(iter(self._prepared))]
-        return self._prepared[key]
+        prepared = self._prepared[key]
+        if isinstance(prepared, NoRolloutError):
+            raise prepared
+        return prepared
+
+    def _prepare(self, fields: dict[str, Any]) -> Prepared | NoRolloutError:
+        """The scenario of a group as a rollout, or why it is none."""
+        scenario = self._changed(fields) if fields else self.scenario
+        try:
+            prepared = Prepared(scenario, self.lane_changes, self.study.rollout)
+        except NoRolloutError as problem:
+            return problem
+        # What is a lane for the representative point need not be one with another law.
+        for c in self.lane_changes if fields else ():
+            why = self._checked(c, prepared.lanes[c.path], scenario)
+            if why is not None:
+                return NoRolloutError(why)
+        return prepared
 
     def _changed(self, fields: dict[str, Any]) -> Scenario:
         """The scenario with these fields; if it needs those that differ from run to run, with

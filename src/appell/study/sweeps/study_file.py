@@ -14,8 +14,8 @@ from appell.errors import InputError, nearest
 from appell.model.settings_file import data_of
 from appell.study.scenario import Scenario, Source
 from appell.study.scenario_file import checked, read_scenario, valid
-from appell.study.section import Count, Each, Many, Positive, Section
-from appell.study.sweeps.tuning_section import TuneSection
+from appell.study.section import Count, Levels, Many, Positive, Section
+from appell.study.sweeps.tuning_section import Bound, Parameter, TuneSection
 from appell.study.sweeps.variable import Correlation, Variable
 
 RESERVED = ("point", "failed", "reason")  # columns of every sweep
@@ -73,7 +73,7 @@ class Study(Section):
         description="module:name of f(t, q, v, tau), where something is followed f(t, q, v, tau, "
         "qd, vd); its integral is the measure cost",
     )
-    tolerance: Each = Field(default=1e-3, description="rad or m, of settling_time and success")
+    tolerance: Levels = Field(default=1e-3, description="rad or m, of settling_time and success")
     method: Literal["auto", "rollout", "runs"] = "auto"
     rollout: RolloutSection = RolloutSection()
     block: Many | None = Field(default=None, description="points that are written together")
@@ -203,6 +203,40 @@ def with_points(study: Study, count: int) -> Study:
     return checked_study(json.loads(study.text()) | {"points": count}, study.source)
 
 
+def _by_path(data: Any) -> Any:
+    """A study in which what TOML makes of law.kp = {...} without quotes is "law.kp" again."""
+    if not isinstance(data, dict):
+        return data
+    data = dict(data)
+    tune = data.get("tune")
+    if isinstance(tune, dict):
+        data["tune"] = tune | {
+            name: _flat(tune[name], kind)
+            for name, kind in (("parameters", Parameter), ("constraints", Bound))
+            if name in tune
+        }
+    return data | ({"vary": _flat(data["vary"], Variable)} if "vary" in data else {})
+
+
+def _flat(entries: Any, kind: type[Section]) -> Any:
+    """Entries by their whole paths: tables of tables that are no entries themselves are parts of
+    paths."""
+    if not isinstance(entries, dict):
+        return entries
+    flat: dict[str, Any] = {}
+    for name, entry in entries.items():
+        is_part = isinstance(entry, dict) and entry and not {*entry} & {*kind.model_fields}
+        if is_part and all(isinstance(x, dict) for x in entry.values()):
+            own = {f"{name}.{rest}": x for rest, x in _flat(entry, kind).items()}
+        else:
+            own = {name: entry}
+        for path in own:
+            if path in flat:
+                raise InputError(f"'{path}' is given twice, with quotes and without; expected one.")
+        flat |= own
+    return flat
+
+
 def checked_study(data: Any, source: Source | None = None) -> Study:
     """The study of a file's values; refused with the places of what is wrong in it."""
     source = source or Source()
@@ -212,6 +246,6 @@ def checked_study(data: Any, source: Source | None = None) -> Study:
             f"{file} is a scenario, not a study: appell run runs it, and appell sweep new writes a "
             "study of it."
         )
-    study = valid(Study, data, source)
+    study = valid(Study, _by_path(data), source)
     study._source = source
     return study

@@ -16,13 +16,14 @@ import numpy as np
 from appell.charts.chart import Chart
 from appell.compile.gpu.driver import driver
 from appell.errors import InputError
-from appell.given import number, one_of, whole
+from appell.given import number, one_of
 from appell.robots.dynamics import Array
 from appell.study.run_scenario import Result
 from appell.study.scenario import Scenario
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.comparison import compare
 from appell.study.sweeps.engine.dask_engine import DaskEngine
+from appell.study.sweeps.engine.local_cluster import worker_count
 from appell.study.sweeps.points import Points
 from appell.study.sweeps.storage.block_table import Columns, Stretch
 from appell.study.sweeps.storage.dataset import (
@@ -259,7 +260,7 @@ def sweep(
     points = Points(opened(bundle), "cpu" if remote else target)
     engine: DaskEngine | None = None
     if remote:
-        count = None if workers is None else whole("sweep: workers", workers, 1)
+        count = None if workers is None else worker_count("sweep: workers", workers)
         engine = DaskEngine(
             bundle, points, workers=count,
             scheduler=scheduler, security=security, target=target,
@@ -291,6 +292,9 @@ def _in_folder(
     try:
         progress.log = data.log
         missing = data.missing(count)
+        if data.damaged:
+            names = ", ".join(data.damaged[:3]) + ", ..." * (len(data.damaged) > 3)
+            progress.note(f"damaged, or of another study, and computed again: {names}")
         compared = data.compared(lambda: compare(points, progress.note))
         left = sum(x.last - x.first for x in missing)
         (data.log if left in (0, count) else progress.note)(
@@ -309,7 +313,8 @@ def _in_folder(
         data.level()
         data.log("done")
     except BaseException as problem:
-        data.log(f"stopped: {type(problem).__name__}: {problem}")
+        why = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+        data.log(f"stopped: {why}")
         raise
     finally:
         data.close()

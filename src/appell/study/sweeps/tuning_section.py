@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from appell.study.section import Count, Flag, Many, Number, Positive, Section
+from appell.study.section import Count, Flag, Many, Number, Positive, Section, table
 
 Share = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Over = Literal["mean", "worst"] | Share  # of a study's points; a number is a quantile
@@ -22,6 +22,11 @@ class Parameter(Section):
     start: Number | None = Field(default=None, description="the scenario's own without it")
     sets: tuple[str, ...] = Field(default=(), description="fields that get the value")
     scales: tuple[str, ...] = Field(default=(), description="fields that are multiplied by it")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _table(cls, given: Any) -> Any:
+        return table("{between = [1.0, 2.0]}", given)
 
     @model_validator(mode="after")
     def _ordered(self) -> Parameter:
@@ -46,6 +51,11 @@ class Bound(Section):
     over: Over = Field(
         default="worst", description="of the points that vary: mean, worst, or a quantile as 0.95"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _table(cls, given: Any) -> Any:
+        return table("{at_most = 75.0}", given)
 
     @model_validator(mode="after")
     def _said(self) -> Bound:

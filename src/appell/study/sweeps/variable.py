@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from appell.robots.dynamics import Array
-from appell.study.section import Many, Number, Positive, Section
+from appell.study.section import Many, Number, Positive, Section, table
 from appell.study.sweeps.quantiles import QUANTILES, logarithmic
 
 Whole = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]  # as a float has them
@@ -50,6 +50,11 @@ class Variable(Section):
     )
     sets: tuple[str, ...] = Field(default=(), description="fields that get the value")
     scales: tuple[str, ...] = Field(default=(), description="fields that are multiplied by it")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _table(cls, given: Any) -> Any:
+        return table("{uniform = [1.0, 2.0]}", given)
 
     @model_validator(mode="after")
     def _one(self) -> Variable:

@@ -9,13 +9,13 @@ import numpy as np
 
 from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array
+from appell.study.field_units import common_unit
 from appell.study.scenario import Scenario
 from appell.study.scenario_build import Built, build
 from appell.study.sweeps.fields import changes_of, own_value
 from appell.study.sweeps.lanes import lane_of, numbers_of
 from appell.study.sweeps.study_file import Study, keyword_of
 from appell.study.sweeps.tuning_section import Parameter
-from appell.study.tuning.field_units import unit_of
 
 _SAME = 1e-12  # of a coordinate, which optimisers return with another last digit
 
@@ -118,13 +118,11 @@ class SearchSpace:
         """Units by name; a factor has none."""
         if self.study.function is not None:
             return dict.fromkeys(self.names, "")
-        units = {}
-        for name, p in self.parameters.items():
-            paths = {
-                unit_of(path, self.study.base) for path in p.sets or (() if p.scales else (name,))
-            }
-            units[name] = paths.pop() if len(paths) == 1 and not p.scales else ""
-        return units
+        base = self.study.base
+        return {
+            name: "" if p.scales else common_unit(p.sets or (name,), base)
+            for name, p in self.parameters.items()
+        }
 
 
 # The scenario's own values

@@ -13,7 +13,7 @@ from appell.control.rollouts.rollout import rollout
 from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array, Dynamics
 from appell.study.sweeps.lanes import Prepared, lane_of
-from appell.study.sweeps.measures import Chosen, parts_of, place_of, reductions
+from appell.study.sweeps.measures import Chosen, parts_of, place_of
 from appell.study.tuning.trials import Trials
 
 _WITHOUT = {
@@ -66,7 +66,7 @@ class Slopes:
         with joints that stop."""
         everyone = np.arange(len(rows))
         runs, slopes = self._backwards(prepared, values, rows, everyone, stops=False)
-        beyond = np.flatnonzero(prepared.has_stops & np.isfinite(runs.first_violation))
+        beyond = np.flatnonzero(~(runs.beyond_limits <= 0)) if prepared.has_stops else everyone[:0]
         if len(beyond):
             slopes[beyond] = self._backwards(prepared, values, rows, beyond, stops=True)[1]
         return slopes
@@ -85,8 +85,8 @@ class Slopes:
         some = [rows[k] for k in places]
         own = [c for c in trials.lane_changes if c.name in trials.space.names]
         by = dict.fromkeys(prepared.lanes[c.path].name for c in own)
-        common = trials.rollout_arguments(prepared, values, places, stops=stops)
-        common |= {"reduce": reductions([self.measures[row.measure] for row in some])}
+        measures = [self.measures[row.measure] for row in some]
+        common = trials.rollout_arguments(prepared, values, places, measures, stops=stops)
         weights = self._weights(robot, common, some)
         runs = rollout(robot, **common, gradient=weights, by=list(by))
         slopes = np.zeros((len(some), len(trials.space.names)))

@@ -140,11 +140,20 @@ def _culprit(study: Study, space: SearchSpace) -> InputError | None:
                     build(scenario_with(study, {name: x}))
                 except AppellError as problem:
                     place = study.source.place(("tune", "parameters", name))
-                    cure = " Give whole = true." if "a whole number" in str(problem) else ""
+                    cure = " Give whole = true." if _takes(study, name, round(x)) else ""
                     return InputError(f"{place} = {x:g}: {problem}{cure}")
         except AppellError:  # the scenario by itself cannot be, and the variables cure it
             return None
     return None
+
+
+def _takes(study: Study, name: str, value: float) -> bool:
+    """Whether the scenario can be built with a value of a parameter."""
+    try:
+        build(scenario_with(study, {name: value}))
+    except AppellError:
+        return False
+    return True
 
 
 def _as_variable(p: Parameter) -> Variable:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.errors import InputError, interrupted
-from appell.given import one_of, whole
+from appell.given import one_of
 from appell.study.own_code import imported
 from appell.study.scenario_build import build
 from appell.study.sweeps.bundle import Bundle, bundle_of, opened
 from appell.study.sweeps.comparison import compare
+from appell.study.sweeps.engine.local_cluster import worker_count
 from appell.study.sweeps.results.sweep_statistics import without_numbers
 from appell.study.sweeps.storage.block_table import Columns
 from appell.study.sweeps.storage.results_folder import ResultsFolder
@@ -23,7 +24,7 @@ from appell.study.sweeps.study_file import Study, read_study
 from appell.study.tuning.aims import Evaluation
 from appell.study.tuning.descent import Descent
 from appell.study.tuning.evaluator import Evaluator
-from appell.study.tuning.evolution import Ended, Evolution
+from appell.study.tuning.evolution import Ended, Evolution, counted
 from appell.study.tuning.slopes import Slopes
 from appell.study.tuning.trial_workers import TrialWorkers
 from appell.study.tuning.trials import AsItStands, Samples, Trials, scenario_with
@@ -82,7 +83,7 @@ def tune(
         )
     if study.function is not None:
         imported(study.function, study.source.folder)  # one that is not there is refused at once
-    count = None if workers is None else whole("tune: workers", workers, 1)
+    count = None if workers is None else worker_count("tune: workers", workers)
     by_gradient = study.tune.method == "gradient"
     stated = Trials(study, target, parts=by_gradient)  # refusals name places in the file
     if by_gradient:
@@ -112,11 +113,15 @@ def _announce(trials: Trials, shown: TuneProgress, workers: int | None, memory: 
     tune = trials.asked.tune
     assert tune is not None
     how = trials.method_in_words(workers is None)
-    shown.note(f"{len(trials.space.names)} parameters, {trials.count} samples, computed {how}")
+    parameters = counted(len(trials.space.names), "parameter")
+    shown.note(f"{parameters}, {counted(trials.count, 'sample')}, computed {how}")
     if len(memory):
         shown.note(f"continues from {len(memory):,} evaluations that are kept")
     remark = None
     if isinstance(memory, TuneFolder):
+        if memory.damaged:
+            lines = counted(memory.damaged, "line")
+            shown.note(f"{lines} of evaluations.jsonl damaged, or of another study: computed again")
         remark = memory.results.other_processor("evaluations")
     if remark is not None:
         shown.note(remark)

@@ -63,7 +63,8 @@ class TuneFolder(Memory):
 
     def __init__(self, folder: Path, bundle: Bundle) -> None:
         super().__init__()
-        self.results = ResultsFolder(folder, "tune", "tune.log", (_EVALUATIONS,))
+        self.damaged = 0  # lines of the file
+        self.results = ResultsFolder(folder, "tune", "tune.log")
         self._synced = monotonic()
         try:
             self.results.begin(bundle, bundle.identity(_FREE), {})
@@ -88,17 +89,17 @@ class TuneFolder(Memory):
         lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
         good = []
         for line in lines:
-            record = _record(line)
+            record = self._record(line)
             if record is not None:
                 good.append(line)
                 kind, x = record.pop("kind"), tuple(record.pop("x"))
                 self._records[kind, x] = record
         if len(good) < len(lines):
             write_whole(self._path, b"".join(good), cure=GO_ON)
-            self.log(f"{len(lines) - len(good)} damaged lines of {_EVALUATIONS} are computed anew")
+            self.damaged = len(lines) - len(good)
 
     def _write(self, record: Record) -> None:
-        left = _line(record)
+        left = self._line(record)
         try:
             while left:  # a disk may take a part of it
                 left = left[self._file.write(left) :]
@@ -108,19 +109,16 @@ class TuneFolder(Memory):
         except OSError as problem:
             raise disk_error(self._path, problem, GO_ON) from None
 
+    def _line(self, record: Record) -> bytes:
+        """The line of a record, with a checksum that is also of the study."""
+        text = f"{self.results.head['hash']} {json.dumps(record, allow_nan=False)}"
+        return json.dumps({**record, "check": crc32(text.encode())}).encode() + b"\n"
 
-def _line(record: Record) -> bytes:
-    """The line of a record, with a checksum."""
-    text = json.dumps(record, allow_nan=False)
-    return json.dumps({**record, "check": crc32(text.encode())}).encode() + b"\n"
-
-
-def _record(line: bytes) -> Record | None:
-    """The record of a line; None if it was cut off or damaged."""
-    try:
-        record = json.loads(line)
-        whole = line == _line({name: x for name, x in record.items() if name != "check"})
-    except (ValueError, TypeError, AttributeError):
-        return None
-    record.pop("check", None)
-    return dict(record) if whole else None
+    def _record(self, line: bytes) -> Record | None:
+        """The record of a line; None if it was cut off or damaged, or is of another study."""
+        try:
+            record = json.loads(line)
+            own = {name: x for name, x in record.items() if name != "check"}
+            return own if line == self._line(own) else None
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return None

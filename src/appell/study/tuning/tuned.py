@@ -65,14 +65,15 @@ class Inexact(NamedTuple):
 
 
 def inexact(aims: Aims, compared: Mapping[str, Any]) -> list[Inexact]:
-    """Constraints on the worst that exact runs do not keep, the worst first."""
+    """Constraints on the worst that rollouts keep and exact runs do not, the worst first. Those
+    that rollouts do not keep either are known to be broken."""
     broken = [
         Inexact(aim, k, exact, -aim.margin(exact) / aim.scale)
         for aim in aims.constraints
-        for k, (_, exact) in zip(
+        for k, (rolled, exact) in zip(
             compared.get("point", ()), compared.get(aim.column, ()), strict=False
         )
-        if aim.over == "worst" and not aim.margin(exact) >= 0
+        if aim.over == "worst" and aim.margin(rolled) >= 0 and not aim.margin(exact) >= 0
     ]
     return sorted(broken, key=lambda x: -x.beyond)
 
@@ -213,7 +214,7 @@ class Tuned:
         ends = [n for n, x in zip(self.parameters, u, strict=True) if min(x, 1 - x) <= _END]
         if ends:
             warnings.append(
-                f"at an end of what is searched: {', '.join(ends)}; a wider one may help"
+                f"at an end of its range: {', '.join(ends)}; a wider range may give a better one"
             )
         if self.inexact:
             warnings.append(f"run exactly, {self.inexact[0].in_words}. {cure(self.study)}")

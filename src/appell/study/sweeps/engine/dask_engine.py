@@ -10,20 +10,19 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from appell.compile.native import processor
 from appell.errors import AppellError, shorten
 from appell.study.sweeps.bundle import Bundle, differing
+from appell.study.sweeps.engine.connection import TRY, client_of, connected
 from appell.study.sweeps.engine.local_cluster import local_cluster, silent_dask
 from appell.study.sweeps.engine.work import VersionError, compute_block, environment
 from appell.study.sweeps.points import Points
-from appell.study.sweeps.require import distributed
 from appell.study.sweeps.storage.block_table import Columns, Stretch
 
 _LOOK = 1.0  # s between looks at whether the scheduler is there
-_TRY = 5.0  # s that a connection may take
 _FETCH = 60.0  # s that a result may take
 _ALONE = 60.0  # s without a worker, after which a cluster of ours is started anew
 _PER_THREAD = 2  # tasks that wait for each thread of the workers
@@ -61,32 +60,6 @@ class DaskEngine:
         assert self.workers is not None
         with local_cluster(self.workers) as self._cluster:
             yield
-
-    def _connected(self) -> Any:
-        """A client; waits for a scheduler that is not there."""
-        package = distributed()
-        where = self._cluster if self.scheduler is None else self.scheduler
-        given_up = monotonic() + self.patience
-        reported = False
-        while True:
-            try:
-                client = package.Client(
-                    where, timeout=_TRY, set_as_default=False, security=self.security
-                )
-            except (OSError, TimeoutError) as problem:
-                if monotonic() > given_up:
-                    raise AppellError(
-                        f"no scheduler of Dask answers at {self.scheduler}: {problem}. What was "
-                        "done is kept: start it, and run the same command again to go on."
-                    ) from None
-                if not reported:
-                    self.note(f"the scheduler at {self.scheduler} does not answer; waiting")
-                reported = True
-                sleep(min(1.0, self.patience / 10))
-            except (ValueError, TypeError, RuntimeError) as problem:
-                raise AppellError(f"--scheduler {self.scheduler}: {problem}") from None
-            else:
-                return client
 
     def _check_workers(self, client: Any, workers: list[str]) -> None:
         """Refuse workers that compute with other versions, and report processors of several kinds.
@@ -129,7 +102,10 @@ class DaskEngine:
         waiting = deque(stretches)
         while waiting:
             with silent_dask(), self._running():
-                client = self._connected()
+                if self.scheduler is None:
+                    client = client_of(self._cluster, None)
+                else:
+                    client = connected(self.scheduler, self.security, self.patience, self.note)
                 try:
                     yield from _Session(self, client).run(waiting)
                 finally:
@@ -153,6 +129,7 @@ class _Session:
         self.suspects: deque[Stretch] = deque()  # points whose workers died, perhaps by others
         self.futures: dict[Any, Any] = {}  # a future that nobody holds is forgotten
         self.room, self.looked, self.submitted = 0, -1e9, 0
+        self.has_waited = False  # for workers, and said so
         self.alone: Stretch | None = None  # the point that runs with nothing beside it
         self.seen = monotonic()  # when there was a worker
         self.compared: set[str] = set()  # workers whose versions are ours
@@ -216,6 +193,12 @@ class _Session:
             self.seen = self.looked
         elif self.room:
             self.engine.note("no workers are left; waiting for some")
+        elif self.engine.scheduler is not None and not self.has_waited:
+            self.has_waited = True
+            self.engine.note(
+                "the scheduler has no workers; waiting for some: dask worker "
+                f"{self.engine.scheduler} starts one"
+            )
         elif self.engine.scheduler is None and self.looked - self.seen > _ALONE:
             raise _Lost
         self.room = _PER_THREAD * threads
@@ -255,7 +238,7 @@ def _fetched(future: Any) -> Columns | None:
     end = monotonic() + _FETCH
     while future.status == "finished" and monotonic() < end:
         try:
-            columns: Columns = future.result(timeout=_TRY)
+            columns: Columns = future.result(timeout=TRY)
         except Exception:  # whatever a broken connection raises
             continue
         return columns

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from appell.compile.threads import cores
+from appell.errors import AppellError, InputError, shorten
+from appell.given import whole
 from appell.study.sweeps.require import cryptography, distributed
 
+_PER_CORE = 8
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 1,  # how often what killed its worker runs again
     # Dask watches itself, fifty times a second in each process: that is work for a core.
     "distributed.admin.tick.interval": "500 ms",
     "distributed.admin.tick.cycle": "5 s",
     "distributed.worker.profile.enabled": False,
+    # Pages that any user of this machine could read.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
+
+
+def worker_count(what: str, given: Any) -> int:
+    """Number of workers on this machine, refused where they would only take its memory."""
+    count, most = whole(what, given, 1), _PER_CORE * cores()
+    if count > most:
+        raise InputError(
+            f"{what} = {count}; expected {most} at most, {_PER_CORE} per core of this machine: "
+            "more are not faster."
+        )
+    return count
 
 
 @contextmanager
@@ -49,9 +69,44 @@ def local_cluster(workers: int) -> Iterator[Any]:
     import dask
 
     own_folder = TemporaryDirectory(prefix="appell-workers-", ignore_cleanup_errors=True)
-    with own_folder as folder, dask.config.set(_SETTINGS), package.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", security=True,
-        local_directory=folder, dashboard_address=None,
-        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}, silence_logs=logging.CRITICAL,
-    ) as cluster:  # fmt: skip
-        yield cluster
+    with own_folder as folder, dask.config.set(_SETTINGS):
+        with _keyboard_held():
+            try:
+                cluster = package.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                    security=True, local_directory=folder, dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+            except Exception as problem:  # whatever Dask raises of a process that does not start
+                raise AppellError(
+                    f"{workers} workers could not be started: {shorten(_cause(problem))}. Take "
+                    "fewer, or allow this user more processes and open files (ulimit -u, -n)."
+                ) from None
+        try:
+            yield cluster
+        finally:
+            with _keyboard_held():
+                cluster.close()
+
+
+def _cause(problem: BaseException) -> str:
+    """The innermost error behind one, in words."""
+    while problem.__cause__ is not None:
+        problem = problem.__cause__
+    return f"{type(problem).__name__}: {problem}"
+
+
+@contextmanager
+def _keyboard_held() -> Iterator[None]:
+    """Ctrl-C waits until this ends. Threads and processes that begin within it never hear it: a
+    terminal sends it to all processes, and only the one that the user started answers."""
+    if not hasattr(signal, "pthread_sigmask"):  # a system without
+        yield
+        return
+    resource_tracker.ensure_running()  # whose start lets a thread hear it again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

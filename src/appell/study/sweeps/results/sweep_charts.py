@@ -18,8 +18,9 @@ _FEW = 12  # values that have a column of their own in a histogram
 _MEDIAN, _SHARE, _WORST = COLOURS[0], COLOURS[1], COLOURS[6]
 
 
-def named(name: str, unit: str) -> str:
-    """Label of an axis: what it shows, with its unit if it has one."""
+def labelled(of: Statistics, name: str) -> str:
+    """Label of an axis or a column: a measure or a variable, with its unit if it has one."""
+    unit = of.unit(name)
     return f"{name}, {unit}" if unit else name
 
 
@@ -40,7 +41,6 @@ def histogram_panel(of: Statistics, name: str) -> Panel:
     """Histogram of a measure or variable over the points."""
     variable = name in of.variables
     colour = COLOURS[5] if variable else COLOURS[0]
-    unit = "" if variable else of.unit(name)
     if not of.is_number(name):
         by = of.groups(name)
         counts = np.bincount(by.code, minlength=len(by.centre))
@@ -50,7 +50,7 @@ def histogram_panel(of: Statistics, name: str) -> Panel:
     if levels is not None and len(levels) <= _FEW and len(numbers.finite) >= 4 * len(levels):
         counts = np.diff([*np.searchsorted(numbers.finite, levels), len(numbers.finite)])
         texts = [value_text(float(x)) for x in levels]
-        return _levels_panel(name, named(name, unit), texts, counts, colour, numbers.infinite)
+        return _levels_panel(name, labelled(of, name), texts, counts, colour, numbers.infinite)
     log = _log(of, name)
     histogram = numbers.histogram(bool(log))
     beyond = histogram.below + histogram.above
@@ -65,7 +65,7 @@ def histogram_panel(of: Statistics, name: str) -> Panel:
         name,
         ", ".join(filter(None, notes)),
         [Line("", histogram.edges, y, colour, opacity=0.8, drawn="steps")],
-        x=named(name, unit),
+        x=labelled(of, name),
         log="x" if log else "",
         marks=[x for x in (spread.q05, spread.median, spread.q95) if _between(x, histogram.edges)],
         y_range=(0.0, 1.06 * max(1.0, float(y.max()))),
@@ -122,8 +122,18 @@ def sobol_chart(of: Statistics, measures: Sequence[str]) -> Chart:
             )
         ]  # fmt: skip
         what = f"share of the variance, {indices.samples:,} samples"
-        panels.append(Panel(name, what, lines, "variable", ticks=list(indices.variables)))
+        panels.append(Panel(name, what, lines, "variable", ticks=list(indices.variables),
+                            y_range=_shares_range(lines)))  # fmt: skip
     return Chart(panels, min(2, len(panels)))
+
+
+def _shares_range(lines: Sequence[Line]) -> tuple[float, float]:
+    """From 0 to 1, or to bounds that are beyond."""
+    ends = np.concatenate([np.ravel(end) for line in lines for end in line.ends])
+    ends = ends[np.isfinite(ends)]
+    low, high = min(0.0, *ends), max(1.0, *ends)
+    room = 0.04 * (high - low)
+    return (low - room, high) if high == 1 else (low - room, high + room)
 
 
 # Responses
@@ -161,9 +171,41 @@ def response_panel(of: Statistics, measure: str, variable: str, dots: int) -> Pa
         worst = worst[np.isfinite(y[worst])]
         lines.append(_dots("worst", place[worst], y[worst], _WORST, 1.0, "crosses"))
     return Panel(
-        "", named(measure, of.unit(measure)), [x for x in lines if len(x.x)], x=variable, log=log,
-        ticks=list(by.names), y_range=_range(numbers, "y" in log),
+        "", labelled(of, measure), [x for x in lines if len(x.x)], x=labelled(of, variable),
+        log=log, ticks=list(by.names), y_range=_range(numbers, "y" in log),
     )  # fmt: skip
+
+
+def responses_caption(of: Statistics, measure: str, chart: Chart, dots: int = 1200) -> str:
+    """What is drawn in a chart of responses: only of that which is there."""
+    names = {line.name for line in chart.legend}
+    bars = any(line.bars is not None for panel in chart.panels for line in panel.lines)
+    numbers = of.numbers(measure)
+    if numbers.binary:
+        return shares_caption()
+    count = len(numbers.finite)
+    drawn = len(some_of(np.arange(count), dots))
+    some = f"all {count:,}" if drawn == count else f"{drawn:,} of {count:,}"
+    told = [f"Dots: {some} points{' with finite values' if numbers.infinite else ''}."]
+    if "median" in names:
+        told.append("Median: of groups of points with like values of the variable.")
+    if "5 to 95 %" in names:
+        told.append("Band: 5 to 95 % of each group.")
+    if bars:
+        told.append("Bars: 5 to 95 % of each group.")
+    if "worst" in names:
+        told.append("Crosses: the worst points.")
+    y_range = _range(numbers, numbers.wide)
+    if y_range is not None:
+        low, high = y_range
+        beyond = int(np.count_nonzero((numbers.finite < low) | (numbers.finite > high)))
+        told.append(f"Beyond the axis: {beyond:,} of all points.")
+    return " ".join(told)
+
+
+def shares_caption() -> str:
+    """What is drawn in a chart of shares."""
+    return "In groups of points with like values of the variable. Bars: the standard error."
 
 
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole parts, lie evenly in [0, 1)
@@ -190,7 +232,7 @@ def shares(of: Statistics, truth: Any, what: str, variables: Sequence[str]) -> C
     most = max((float(np.nanmax(line.ends[1])) for line in lines), default=1.0)
     shown = (-0.02, 1.02) if most > 0.5 else (-0.04 * most, 1.04 * most)
     panels = [
-        Panel("", f"{what}, share of points", [line], x=x, log=_log(of, x),
+        Panel("", f"{what}, share of points", [line], x=labelled(of, x), log=_log(of, x),
               ticks=list(of.groups(x).names), y_range=shown)
         for x, line in zip(variables, lines, strict=True)
     ]  # fmt: skip

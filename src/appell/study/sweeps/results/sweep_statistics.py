@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from appell.errors import InputError
+from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array
+from appell.study.field_units import common_unit
 from appell.study.json_numbers import written
+from appell.study.scenario import Scenario
 from appell.study.sweeps.comparison import Difference, allowed, differences, in_words
 from appell.study.sweeps.design import Design
 from appell.study.sweeps.measures import MEASURES, unit_for
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
 WORST = 10  # points of each measure that are shown
 # Measures of which the least values are the worst, and in words what an infinite value means.
 GOOD = ("success", "expected")
-EARLIEST = ("first_violation", "first_impact")
+EARLIEST = ("first_violation", "first_impact", "first_wall_impact")
 NEVER = {
     "settling_time": "never settle",
     "first_violation": "exceed no limit",
     "first_impact": "strike nothing",
+    "first_wall_impact": "strike no wall",
 }
 _DRAWN = 2**24  # samples of the bootstrap of Sobol indices, all resamples together
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(?!\w)")
@@ -253,8 +256,34 @@ class Statistics:
         how = study.rollout
         return f"points are runs of rollouts ({how.integrator}, steps of at most {how.step:g} s)"
 
-    def unit(self, measure: str) -> str:
-        """The unit of a measure; empty if it has none or it is not known."""
+    @cached_property
+    def scenario(self) -> Scenario | None:
+        """The scenario whose fields vary; None of a function, or where its file is gone."""
+        if self.sweep.study.function is not None:
+            return None
+        try:
+            return self.sweep.study.base
+        except AppellError:
+            return None
+
+    def unit(self, name: str) -> str:
+        """The unit of a measure or a variable; empty if it has none or it is not known."""
+        return self._unit_of_variable(name) if name in self.variables else self._unit(name)
+
+    def _unit_of_variable(self, name: str) -> str:
+        scenario, variable = self.scenario, self.sweep.study.vary[name]
+        if scenario is None or variable.scales or not variable.numeric:
+            return ""
+        paths = variable.sets or (name,)
+        unit = common_unit(paths, scenario)
+        if self.robot is None or " or " not in unit:
+            return unit
+        joints = {path.rpartition(".")[2] for path in paths}
+        units = {unit_for(self.robot, unit.replace("deg", "rad"), joint) for joint in joints}
+        angle = "deg" if scenario.angles == "degrees" else "rad"
+        return units.pop().replace("rad", angle) if len(units) == 1 else unit
+
+    def _unit(self, measure: str) -> str:
         kind, _, part = measure.partition(".")
         apart = self.sweep.study.function is not None  # which may use any name
         if apart or kind not in MEASURES or kind in (*GOOD, "impacts"):
@@ -285,6 +314,8 @@ class Statistics:
                     f"{self.sweep.study.points:,} samples: those with a failed point or an "
                     "infinite value are left out."
                 )
+        for why in self.sweep.compared.get("refused", []):
+            warnings.append(f"The rollout has numbers where an exact run is refused: {why}")
         for name, x in self.differences.items():
             if not x.largest <= allowed(self.sweep.study, name, x, self.numbers(name).finite):
                 warnings.append(in_words(name, x, self.unit(name), self.sweep.study))
@@ -330,9 +361,9 @@ class Statistics:
         k = int(np.nanargmin(values) if least else np.nanargmax(values))
         value = numbers.low if least else numbers.high
         if np.isinf(value):
-            return f"{name}: {self.never(name)} (point {int(self.sweep['point'][k]):,})"
+            return f"{name}: {self.never(name)} (point {int(self.sweep['point'][k])})"
         text = f"{name} {'at least' if least else 'at most'} {value:.3g}{unit and ' ' + unit}"
-        text += f" (point {int(self.sweep['point'][k]):,})"
+        text += f" (point {int(self.sweep['point'][k])})"
         return f"{text}, {self.never(name)}" if numbers.infinite else text
 
     def never(self, measure: str) -> str:

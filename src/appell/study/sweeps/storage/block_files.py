@@ -1,17 +1,18 @@
 """Files of blocks of points: Parquet where pyarrow is installed, and otherwise NumPy's .npz.
 
-Both keep the same columns, and the hash of the study that they are of. A damaged file raises
-OSError or ValueError.
+Both keep the same columns, the hash of the study that they are of, and a checksum of all columns
+with their names, since a damaged file may still be readable.
 """
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
-from zipfile import BadZipFile, ZipFile
+from typing import Any, NamedTuple, Protocol
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -19,6 +20,14 @@ from appell.errors import InputError
 from appell.robots.dynamics import Array
 from appell.study.sweeps.require import has_parquet, parquet
 from appell.study.sweeps.storage.block_table import Columns
+from appell.whole_file import DiskError
+
+
+class Head(NamedTuple):
+    """Hash of a file's study, and checksum of its columns."""
+
+    study: str
+    check: str
 
 
 class Format(Protocol):
@@ -26,14 +35,11 @@ class Format(Protocol):
 
     suffix: str
 
-    def head(self, file: Path) -> tuple[int, str]:
-        """Number of points in a file, and the hash of its study."""
+    def head(self, file: Path) -> Head:
+        """What a file says of itself."""
 
     def names(self, file: Path) -> list[str]:
         """Names of its columns, in order."""
-
-    def points(self, file: Path) -> Array:
-        """Numbers of its points, read with all columns, so that any damage is noticed."""
 
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         """Its columns, or some of them; numbers that are not there are NaN."""
@@ -53,6 +59,47 @@ def format_of(folder: Path) -> Format:
     if kinds:
         return FORMATS[kinds[0]]
     return FORMATS[".parquet" if has_parquet() else ".npz"]
+
+
+def verified(form: Format, file: Path, study: str) -> Columns:
+    """The columns of a file; ValueError if they are not as they were written, or of another study.
+    A file that cannot be reached just now is not damaged: DiskError."""
+    try:
+        head = form.head(file)
+        columns = form.read(file) if head.study == study else {}
+        check = fingerprint(columns) if columns else ""
+    except MemoryError:
+        raise
+    except Exception as problem:  # damage has many names in pyarrow and zipfile
+        if isinstance(problem, OSError) and problem.errno in _PASSING:
+            raise DiskError(f"cannot read '{file}': {problem.strerror}.") from None
+        raise ValueError(f"{file.name}: {problem}") from None
+    if head.study != study:
+        raise ValueError(f"{file.name} is of another study")
+    if check != head.check:
+        raise ValueError(f"{file.name} is not as it was written")
+    return columns
+
+
+_PASSING = (errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+
+
+def fingerprint(columns: Columns) -> str:
+    """Checksum of columns with their names, in order, as they are read from a file."""
+    digest = sha256()
+    failed = np.asarray(columns["failed"], dtype=bool) if "failed" in columns else None
+    measures = _measures(columns) if "reason" in columns else set()
+    for name, x in columns.items():
+        if x.dtype == object:
+            words = [list(map(float, y)) if isinstance(y, tuple | list) else y for y in x]
+            content = json.dumps(words).encode()
+        else:
+            numbers = x
+            if name in measures:
+                numbers = np.where(np.isnan(x) | failed, np.nan, x)  # one NaN for all
+            content = numbers.dtype.str.encode() + np.ascontiguousarray(numbers).tobytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
 
 
 def part_files(folder: Path) -> dict[int, Path]:
@@ -81,18 +128,14 @@ class Parquet:
     """Parquet files, which pandas, Polars and DuckDB read."""
 
     suffix = ".parquet"
-    _KEY = b"appell.study"
+    _KEYS = (b"appell.study", b"appell.check")
 
-    def head(self, file: Path) -> tuple[int, str]:
-        metadata = parquet().read_metadata(file)
-        study = (metadata.metadata or {}).get(self._KEY, b"")
-        return int(metadata.num_rows), study.decode(errors="replace")
+    def head(self, file: Path) -> Head:
+        metadata = parquet().read_metadata(file).metadata or {}
+        return Head(*(metadata.get(key, b"").decode(errors="replace") for key in self._KEYS))
 
     def names(self, file: Path) -> list[str]:
         return list(parquet().read_schema(file).names)
-
-    def points(self, file: Path) -> Array:
-        return self._array(self._opened(file).read()["point"])
 
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         table = self._opened(file).read(columns=names)
@@ -116,7 +159,8 @@ class Parquet:
                 arrays[name] = pa.array([list(y) if isinstance(y, tuple) else y for y in x])
             else:
                 arrays[name] = self._column(x)
-        table = pa.table(arrays).replace_schema_metadata({self._KEY: study})
+        said = dict(zip(self._KEYS, (study, fingerprint(columns)), strict=True))
+        table = pa.table(arrays).replace_schema_metadata(said)
         words = [name for name, x in columns.items() if x.dtype == object]  # numbers rarely repeat
         parquet().write_table(table, file, use_dictionary=words, write_page_checksum=True)
 
@@ -153,25 +197,22 @@ class Parquet:
 
 class Npz:
     """NumPy's archives, which numpy.load reads: numbers are arrays, and words are JSON. The
-    archive's comment has the number of points and the study's hash."""
+    archive's comment has the study's hash and the checksum."""
 
     suffix = ".npz"
 
-    def head(self, file: Path) -> tuple[int, str]:
-        with _opened(file) as archive:
+    def head(self, file: Path) -> Head:
+        with ZipFile(file) as archive:
             comment = json.loads(archive.comment)
-            return int(comment["points"]), str(comment["study"])
+            return Head(str(comment["study"]), str(comment["check"]))
 
     def names(self, file: Path) -> list[str]:
-        with _opened(file) as archive:
+        with ZipFile(file) as archive:
             return [name.rpartition(".")[0] for name in archive.namelist()]
-
-    def points(self, file: Path) -> Array:
-        return self.read(file)["point"]
 
     def read(self, file: Path, names: Sequence[str] | None = None) -> Columns:
         columns = {}
-        with _opened(file) as archive:
+        with ZipFile(file) as archive:
             for member in archive.namelist():
                 name, _, kind = member.rpartition(".")
                 if names is None or name in names:
@@ -186,7 +227,8 @@ class Npz:
         failed = np.asarray(columns["failed"], dtype=bool)
         measures = _measures(columns)
         with ZipFile(file, "w") as archive:
-            archive.comment = json.dumps({"points": len(failed), "study": study}).encode()
+            said = {"study": study, "check": fingerprint(columns)}
+            archive.comment = json.dumps(said).encode()
             for name, x in columns.items():
                 if x.dtype == object:
                     archive.writestr(f"{name}.json", json.dumps(x.tolist()))
@@ -194,16 +236,6 @@ class Npz:
                 numbers = np.where(failed, np.nan, x) if name in measures else x
                 with archive.open(f"{name}.npy", "w") as stream:
                     np.lib.format.write_array(stream, numbers, allow_pickle=False)
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[ZipFile]:
-    """An archive; what is damaged in it is a ValueError, as of other files."""
-    try:
-        with ZipFile(file) as archive:
-            yield archive
-    except (BadZipFile, EOFError, KeyError, TypeError) as problem:
-        raise ValueError(f"{file.name}: {problem}") from None
 
 
 FORMATS: dict[str, Format] = {x.suffix: x for x in (Parquet(), Npz())}

@@ -22,10 +22,11 @@ from appell.errors import InputError
 from appell.study.json_numbers import read, written
 from appell.study.scenario import Source
 from appell.study.sweeps.bundle import Bundle
-from appell.study.sweeps.storage.block_files import format_of, part_files
+from appell.study.sweeps.storage.block_files import format_of, part_files, verified
 from appell.study.sweeps.storage.block_table import Columns, Stretch
 from appell.study.sweeps.storage.results_folder import INPUTS, STUDY, ResultsFolder, read_head
 from appell.study.sweeps.study_file import Study, checked_study
+from appell.whole_file import remove_leftovers
 
 _POINTS = "points"
 _FREE = ("title", "block", "tune")  # entries of a study that change no point
@@ -36,14 +37,17 @@ NOTHING: Mapping[int, Columns] = {}
 class Dataset(ResultsFolder):
     """The folder of a sweep, held by this process until it is closed."""
 
+    damaged: list[str]  # files of blocks that cannot be read, when what is missing was looked for
+
     def __init__(self, folder: Path, bundle: Bundle, study: Study, block: int) -> None:
-        super().__init__(folder, "sweep", "sweep.log", (_POINTS,))
+        super().__init__(folder, "sweep", "sweep.log")
         try:
             free = _FREE if study.sampling in _WHOLE else (*_FREE, "points")
             identity = bundle.identity(free)
             self.hash = identity.hash
             self.begin(bundle, identity, bundle.files, block=block)
             (folder / _POINTS).mkdir(exist_ok=True)
+            remove_leftovers(folder / _POINTS)
             self.format = format_of(folder / _POINTS)
             self.block = int(self.head["block"])
         except BaseException:
@@ -61,8 +65,8 @@ class Dataset(ResultsFolder):
     def missing(self, count: int) -> list[Stretch]:
         """What is not there of ``count`` points: whole blocks, or the end of one that was the last
         when there were fewer points."""
-        files = parts(self.folder)
-        stretches = []
+        files, stretches = parts(self.folder), []
+        self.damaged = []
         beyond = max(files, default=-1) * self.block >= count
         for k in range(-(-count // self.block)):
             first, last = k * self.block, min(count, (k + 1) * self.block)
@@ -80,12 +84,13 @@ class Dataset(ResultsFolder):
         """How many points a file has, from this one on; none if it cannot be read, or is of another
         study."""
         try:
-            rows, study = self.format.head(file)
-            points = self.format.points(file)
-        except (OSError, ValueError, KeyError):  # pyarrow.ArrowInvalid is a ValueError
+            points = verified(self.format, file, self.hash)["point"]
+        except ValueError:
+            points = np.zeros(0)
+        if not len(points) or not np.array_equal(points, np.arange(first, first + len(points))):
+            self.damaged.append(file.name)
             return 0
-        whole = study == self.hash and np.array_equal(points, np.arange(first, first + rows))
-        return rows if whole else 0
+        return len(points)
 
     def failed(self, missing: Sequence[Stretch]) -> int:
         """Number of failed points in the blocks that are there, without the ``missing`` points."""
@@ -153,13 +158,11 @@ def read_columns(folder: Path, known: Mapping[int, Columns] = NOTHING) -> Column
     blocks, end = [], -1
     for k, file in files.items():
         try:
-            if k not in known and form.head(file)[1] != own:
-                raise ValueError(f"{file.name} is of another study")
-            blocks.append(known[k] if k in known else form.read(file))
+            blocks.append(known[k] if k in known else verified(form, file, own))
             points = blocks[-1]["point"]
             if not (np.diff(points, prepend=end) > 0).all():
                 raise ValueError(f"point {points[0]} stands twice, or not in order")
-        except (OSError, ValueError, KeyError) as problem:
+        except ValueError as problem:
             why = str(problem).rstrip(".")
             text = why if file.name in why else f"{file.name}: {why}"
             raise InputError(

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from appell.compile.native import processor
 from appell.errors import InputError
+from appell.study.json_numbers import read
 from appell.study.sweeps.bundle import Bundle, Identity, differing
-from appell.whole_file import remove_leftovers, write_whole
+from appell.whole_file import UNFINISHED, DiskError, disk_error, remove_leftovers, write_whole
 
 STUDY, INPUTS = "study.json", "inputs"
 _LOCK = ".lock"
-GO_ON = "What was written before is kept: make room, and run the same command again to continue."
+GO_ON = "What was written before is kept: run the same command again to continue."
 
 
 class ResultsFolder:
@@ -32,21 +33,23 @@ class ResultsFolder:
         processor: The kind of processor on which the results were begun.
     """
 
-    def __init__(self, folder: Path, kind: str, log: str, own: Container[str]) -> None:
+    def __init__(self, folder: Path, kind: str, log: str) -> None:
         """Take a folder that is new, empty, or of the same kind.
 
         Args:
             folder: Its path.
             kind: The command whose results it holds: "sweep" or "tune".
             log: The name of its log.
-            own: Names of other files and folders that are written before study.json.
         """
         self.folder, self.kind, self._log = folder, kind, folder / log
         if folder.exists() and not folder.is_dir():
             raise InputError(f"'{folder}' is a file; give the name of a folder with --output.")
         if folder.exists() and not (folder / STUDY).exists():
-            self._refuse_others(own)
-        folder.mkdir(parents=True, exist_ok=True)
+            self._refuse_others()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise disk_error(folder, problem, "Choose another folder with --output.") from None
         self._lock = _locked(folder)
 
     def close(self) -> None:
@@ -80,10 +83,7 @@ class ResultsFolder:
         if (self.folder / STUDY).exists():
             known = read_head(self.folder, self.kind)
             self._refuse_another(known, bundle, identity)
-        for place in (self.folder, *(x for x in self.folder.iterdir() if x.is_dir())):
-            remove_leftovers(place)
-        for name, content in inputs.items():
-            self.write(f"{INPUTS}/{name}", content)
+        remove_leftovers(self.folder)
         own = {"processor": processor(), **more, **known}
         self.head = own | {
             "study": json.loads(bundle.text),
@@ -91,7 +91,9 @@ class ResultsFolder:
             "files": identity.files,
             "versions": dict(bundle.versions),
         }
-        self.keep()
+        self.keep()  # first: only by this file is the folder known as one of ours
+        for name, content in inputs.items():
+            self.write(f"{INPUTS}/{name}", content)
 
     def keep(self, **more: Any) -> None:
         """Write study.json, with further entries."""
@@ -115,12 +117,10 @@ class ResultsFolder:
 
     # Refusals
 
-    def _refuse_others(self, own: Container[str]) -> None:
-        """Refuse a folder that holds anything which is not of results like these."""
-        mine = (_LOCK, self._log.name, INPUTS)
+    def _refuse_others(self) -> None:
+        """Refuse a folder that holds anything but what is there before study.json."""
         for path in self.folder.iterdir():
-            unfinished = path.name.startswith(".") and path.suffix[1:].isdecimal()
-            if not (path.name in mine or path.name in own or unfinished):
+            if path.name not in (_LOCK, self._log.name) and path.suffix != UNFINISHED:
                 raise InputError(
                     f"'{self.folder}' is not empty, and no folder of a {self.kind}: it holds "
                     f"'{path.name}'. Choose another folder with --output."
@@ -155,19 +155,43 @@ def read_head(folder: Path, kind: str) -> dict[str, Any]:
             raise ValueError
         if kind == "tune" and "tune" not in head["study"]:
             raise ValueError
-        if not isinstance(head.get("compared", {}), dict):
-            raise ValueError
-    except (OSError, ValueError, TypeError, KeyError):
+        _check_compared(head.get("compared", {}))
+    except PermissionError as problem:
+        raise DiskError(f"cannot read '{path}': {problem.strerror}.") from None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        why = f"{path.name} in it is missing or damaged, or of something else"
+        if not folder.is_dir():
+            why = "it is a file" if folder.exists() else "it is not there"
         raise InputError(
-            f"'{folder}' is no folder of a {kind}: {path.name} in it is missing or damaged, or of "
-            f"something else. Expected a folder that appell {kind} wrote."
+            f"'{folder}' is no folder of a {kind}: {why}. Expected a folder that appell {kind} "
+            f"wrote, such as study-{kind}."
         ) from None
     return dict(head)
 
 
+def _check_compared(compared: Any) -> None:
+    """Refuse comparisons that are not pairs of numbers, as many for each measure as points."""
+    points = compared.get("point", []) if isinstance(compared, dict) else None
+    if not isinstance(points, list):
+        raise TypeError
+    for name, rows in compared.items():
+        if name == "refused":
+            good = isinstance(rows, list) and all(isinstance(x, str) for x in rows)
+        elif name == "point":
+            good = all(type(x) is int for x in rows)
+        else:
+            good = len(rows) == len(points) and all(len(pair) == 2 for pair in rows)
+            read(rows)
+        if not good:
+            raise ValueError
+
+
 def _locked(folder: Path) -> Any:
     """Lock file of the folder, which one process at a time can hold."""
-    file = (folder / _LOCK).open("a+")
+    try:
+        file = (folder / _LOCK).open("a+")
+    except OSError as problem:
+        raise disk_error(folder / _LOCK, problem, "Choose another folder with --output.") from None
     try:
         import fcntl
 

@@ -1,6 +1,8 @@
-"""Units of the fields of a scenario, for tables of parameters."""
+"""Units of the fields of a scenario, for tables and charts of what varies and what is tuned."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from appell.study.scenario import Scenario
 
@@ -26,6 +28,12 @@ _UNITS = {
     "task.until": "s",
     "task.torque": "N m or N",
 }
+
+
+def common_unit(paths: Iterable[str], scenario: Scenario) -> str:
+    """The unit that all of these fields have; empty where they have several, or it is not known."""
+    units = {unit_of(path, scenario) for path in paths}
+    return units.pop() if len(units) == 1 else ""
 
 
 def unit_of(path: str, scenario: Scenario) -> str:
