@@ -784,3 +784,26 @@ def test_a_long_loop_that_is_interrupted_keeps_its_whole_parts(puma, move, monke
     assert len(whole.t) == 101
     assert np.array_equal(cut.q, whole.q[:61])
     assert np.array_equal(cut(0.0555)[0], whole(0.0555)[0])
+
+
+def test_how_far_joints_pass_their_limits_is_watched_in_every_substep():
+    """Of a rollout whose samples see only the ends of seven substeps."""
+    link = "<link name='{0}'><inertial><origin xyz='0.2 0 0'/><mass value='1'/><inertia ixx='0.01' "
+    link += "ixy='0' ixz='0' iyy='0.01' iyz='0' izz='0.01'/></inertial></link>"
+    joint = "<joint name='{0}' type='{1}'><parent link='{2}'/><child link='{3}'/>"
+    joint += "<axis xyz='{4}'/><limit lower='-0.4' upper='0.3' effort='9' velocity='9'/></joint>"
+    robot = appell.Robot.from_urdf(
+        "<robot name='two'><link name='base'/>" + link.format("a") + link.format("b")
+        + joint.format("turn", "revolute", "base", "a", "0 1 0")
+        + joint.format("slide", "prismatic", "a", "b", "1 0 0") + "</robot>"
+    )  # fmt: skip
+    q0 = np.random.default_rng(0).uniform(-0.3, 0.2, (8, 2))
+    watched = {"q0": q0, "v0": 4 * q0[::-1], "reduce": ["beyond_limits"], "every": 1}
+    coarse = appell.rollout(robot, steps=8, dt=0.014, substeps=7, **watched)
+    fine = appell.rollout(robot, steps=56, dt=0.002, **watched)
+    q = fine.path["q"]
+    deepest = np.maximum(np.maximum(q - 0.3, -0.4 - q), 0).max(axis=(1, 2))
+    assert 0 < np.count_nonzero(deepest) < 8
+    # Times of steps are rounded otherwise, and so are the sums.
+    np.testing.assert_allclose(coarse.beyond_limits, deepest, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fine.beyond_limits, deepest, rtol=1e-12)
