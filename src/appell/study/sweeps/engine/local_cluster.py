@@ -80,8 +80,9 @@ def local_cluster(workers: int) -> Iterator[Any]:
                 )  # fmt: skip
             except Exception as problem:  # whatever Dask raises of a process that does not start
                 raise AppellError(
-                    f"{workers} workers could not be started: {shorten(_cause(problem))}. Take "
-                    "fewer, or allow this user more processes and open files (ulimit -u, -n)."
+                    f"the workers could not be started: {shorten(_cause(problem))}. Take fewer, or "
+                    "allow this user more processes and open files (ulimit -u, -n); a program of "
+                    "your own starts them below if __name__ == '__main__'."
                 ) from None
         try:
             yield cluster
