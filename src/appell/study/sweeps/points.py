@@ -49,7 +49,8 @@ class Points:
         self.study, self.design = study, Design(study) if design is None else design
         self.changes = changes_of(study.vary.items())
         self.target = target
-        self._prepared: dict[tuple[Any, ...], Prepared | NoRolloutError] = {}
+        self._prepared: dict[tuple[Any, ...], Prepared] = {}
+        self._no_rollout: dict[tuple[Any, ...], str | None] = {}  # of groups, by their fields
         self._robots: dict[Any, Dynamics] = {}
         if study.function is None:
             _ = self.scenario  # one that cannot be read is no fault of what varies
@@ -462,27 +463,29 @@ class Points:
     def prepared(self, fields: dict[str, Any]) -> Prepared:
         """The scenario with values of the fields of `group_changes`, as a rollout."""
         key = tuple(_hashable(x) for x in fields.values())
+        why = self._no_rollout.get(key)
+        if why is not None:
+            raise NoRolloutError(why)
         if key not in self._prepared:
-            self._prepared[key] = self._prepare(fields)
+            try:
+                self._prepared[key] = self._prepare(key, fields)
+            except NoRolloutError as problem:
+                self._no_rollout[key] = str(problem)
+                raise
             while len(self._prepared) > _KEPT:
                 del self._prepared[next(iter(self._prepared))]
-        prepared = self._prepared[key]
-        if isinstance(prepared, NoRolloutError):
-            raise prepared
-        return prepared
+        return self._prepared[key]
 
-    def _prepare(self, fields: dict[str, Any]) -> Prepared | NoRolloutError:
-        """The scenario of a group as a rollout, or why it is none."""
+    def _prepare(self, key: tuple[Any, ...], fields: dict[str, Any]) -> Prepared:
         scenario = self._changed(fields) if fields else self.scenario
-        try:
-            prepared = Prepared(scenario, self.lane_changes, self.study.rollout)
-        except NoRolloutError as problem:
-            return problem
-        # What is a lane for the representative point need not be one with another law.
-        for c in self.lane_changes if fields else ():
-            why = self._checked(c, prepared.lanes[c.path], scenario)
-            if why is not None:
-                return NoRolloutError(why)
+        prepared = Prepared(scenario, self.lane_changes, self.study.rollout)
+        if fields and key not in self._no_rollout:
+            # What is a lane for the representative point need not be one with another law.
+            for c in self.lane_changes:
+                why = self._checked(c, prepared.lanes[c.path], scenario)
+                if why is not None:
+                    raise NoRolloutError(why)
+            self._no_rollout[key] = None
         return prepared
 
     def _changed(self, fields: dict[str, Any]) -> Scenario:
