@@ -30,29 +30,26 @@ def write_whole(
         cure: What to do where it cannot be written: the end of the message.
     """
     target = Path(os.path.realpath(path))
-    scratch = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
+    scratch = target.with_name(f".{target.name[:100]}.{os.getpid()}{UNFINISHED}")
     try:
-        if path.is_fifo() or path.is_char_device():
+        if path.is_fifo() or path.is_char_device() or path.is_relative_to("/dev"):
             _put(content, path)
             return
-        _new(scratch, target)
+        mode = S_IMODE(target.stat().st_mode) if target.exists() else None
+        scratch.unlink(missing_ok=True)
+        # What somebody else puts in the way, such as a link, is not followed.
+        os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         _put(content, scratch)
         with scratch.open("rb+") as file:
             os.fsync(file.fileno())
+        if mode is not None:
+            scratch.chmod(mode)
         scratch.replace(target)
     except OSError as problem:
         raise disk_error(path, problem, cure) from None
     finally:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
-
-
-def _new(scratch: Path, target: Path) -> None:
-    """Make an empty file with the permissions of another, in place of what has its name: a link
-    that somebody else has put there is not followed."""
-    scratch.unlink(missing_ok=True)
-    mode = S_IMODE(target.stat().st_mode) if target.exists() else 0o666
-    os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
 
 def _put(content: str | bytes | Callable[[Path], Any], path: Path) -> None:

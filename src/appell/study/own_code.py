@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +39,8 @@ def called(name: str, folder: Path, *arguments: Any, **keywords: Any) -> Any:
     it changes the working folder, that is changed back."""
     function, before = imported(name, folder), Path.cwd()
     try:
-        with _searched(_parted(name, folder)[1]):
+        own = _parted(name, folder)[1]
+        with _searched(own), _hidden(own):
             return function(*arguments, **keywords)
     finally:
         os.chdir(before)
@@ -86,7 +88,8 @@ def _module(name: str, folder: Path) -> ModuleType:
         if file is None:
             continue
         if top not in sys.modules or _lies_in(sys.modules[top], place):
-            break
+            with _searched(place), _hidden(place):
+                return importlib.import_module(name)
         if (place, name) not in _LOADED:
             _LOADED[place, name] = _renamed(name, place, file)
         return _LOADED[place, name]
@@ -136,22 +139,38 @@ def _searched(folder: Path) -> Iterator[None]:
 @contextmanager
 def _hidden(folder: Path) -> Iterator[None]:
     """What a module of a folder imports is of that folder, though one of the same name was
-    imported from elsewhere before; that one is there again afterwards."""
-    tops = {
-        name
-        for name, module in list(sys.modules.items())
-        if "." not in name
-        and name not in sys.stdlib_module_names
-        and name != "__main__"
-        and _file(name, folder) is not None
-        and not _lies_in(module, folder)
-    }
+    imported from elsewhere before; that one is there again afterwards, and the folder's own the
+    next time."""
+    try:
+        names = _names_in(folder, folder.stat().st_mtime_ns)
+    except OSError:  # it is gone
+        names = frozenset()
+    tops = {name for name in names if name in sys.modules and _is_hidden(name, folder)}
     before = _take(tops)
+    sys.modules.update(_HIDDEN.get(folder, {}))
     try:
         yield
     finally:
-        _take(tops)
+        _HIDDEN.setdefault(folder, {}).update(_take(tops))
         sys.modules.update(before)
+
+
+_HIDDEN: dict[Path, dict[str, ModuleType]] = {}  # modules by folder whose names others have
+
+
+@lru_cache(maxsize=64)
+def _names_in(folder: Path, changed: int) -> frozenset[str]:
+    """Names that modules and packages of a folder may have, as it was ``changed`` last."""
+    inside = frozenset(x.name.removesuffix(".py") for x in folder.iterdir())
+    return inside - sys.stdlib_module_names - {"__main__", "__pycache__"}
+
+
+def _is_hidden(name: str, folder: Path) -> bool:
+    """Whether a module that is there is none of a folder, which has its own of that name."""
+    module = sys.modules[name]
+    is_folder = getattr(module, "__file__", None) is None and (folder / name).is_dir()
+    own = is_folder or _file(name, folder) is not None
+    return own and not _lies_in(module, folder)
 
 
 def _take(tops: set[str]) -> dict[str, ModuleType]:

@@ -92,3 +92,36 @@ def test_a_module_that_ends_the_program_is_refused():
 def test_what_is_no_function_is_refused_with_an_example(name):
     with pytest.raises(InputError, match="expected module:name, such as"):
         sweep(of(name))
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["imported first", "imported when called"])
+def test_helpers_of_the_same_name_are_those_of_their_own_folder(late, tmp_path):
+    for folder, value in (("one", 1), ("two", 2)):
+        (tmp_path / folder).mkdir()
+        write(f"{folder}/helper_h.py", f"VALUE = {value}\n")
+        body = "    import helper_h\n    return helper_h.VALUE\n"
+        early = "import helper_h\n"
+        text = f"def g_{folder}(result):\n{body}" if late else (
+            f"{early}def g_{folder}(result):\n    return helper_h.VALUE\n"
+        )  # fmt: skip
+        write(f"{folder}/mine_{folder}.py", text)
+    study = Study(
+        scenario={"robot": "planar_chain", "task": {"kind": "fall", "until": 0.01}},
+        vary={"start.v.joint1": {"values": [0.1, 0.2]}}, sampling="list",
+        measures=("one/mine_one:g_one", "two/mine_two:g_two"),
+    )  # fmt: skip
+    found = sweep(study, tmp_path / "out")
+    assert found["g_one"].tolist() == [1, 1]
+    assert found["g_two"].tolist() == [2, 2]
+
+
+def test_folders_that_are_opened_after_each_other_have_their_own_code(tmp_path):
+    for folder, value in (("one", 1), ("two", 2)):
+        (tmp_path / folder).mkdir()
+        write("shared_i.py", f"VALUE = {value}\n")
+        write("mine_i.py", "import shared_i\ndef f(x): return shared_i.VALUE * x\n")
+        sweep(of("mine_i:f"), tmp_path / folder / "out")
+    for folder, value in (("one", 1), ("two", 2), ("one", 1)):
+        opened = open_sweep(tmp_path / folder / "out")
+        again = sweep(opened.study)
+        assert again["f"].tolist() == opened["f"].tolist() == [value * x for x in (1, 2, 3, 4)]

@@ -133,3 +133,12 @@ def test_why_points_run_one_by_one_names_the_start(one_joint):
     scenario = {"robot": one_joint, "task": {"kind": "fall", "until": 0.1}, "start": {"q": [1.2]}}
     study = Study(scenario=scenario, vary={"start.v.j": {"uniform": (0, 1)}}, points=2)
     assert Points(study).why_one_by_one == "the runs start beyond a limit at which a joint stops"
+
+
+@pytest.mark.parametrize("law", [{}, {"damping": 10.0}, {"stiffness": -1.0}])
+def test_a_scenario_that_needs_what_varies_is_no_reason_to_refuse(law):
+    """Its law has no stiffness, or none that can be, but every point has one."""
+    scenario = {"robot": CHAIN, "task": MOVES, "law": {"name": "joint-impedance", **UNKNOWN, **law},
+                "sampling": SAMPLING}  # fmt: skip
+    vary = {"law.stiffness": {"values": [50.0, 100.0, 200.0]}}
+    agree(scenario, vary, ("worst_error",))

@@ -364,3 +364,16 @@ def test_a_share_of_the_samples_is_told_in_the_direction_that_is_asked_for(study
         asked = {verb: "size", "over": 0.9, "parameters": parameters}
         found = tune(study("half", asked, vary=vary, sampling="grid"))
         assert f"size that 90 % of the samples {words}" in found.verdict
+
+
+def test_samples_that_are_no_rollouts_are_refused_by_the_gradient_method():
+    scenario = {
+        "robot": {"model": "planar_chain", "options": {"n": 1}},
+        "task": {"kind": "hold", "at": (0.5,), "until": 0.2},
+        "law": {"kp": 20.0, "kd": 1.0},
+        "sampling": {"period": 0.01},
+    }
+    asked = {"minimise": "rms_error", "parameters": GAIN, "method": "gradient"}
+    vary = {"integrator.method": {"values": ["DOP853", "RK45", "DOP853"]}}
+    with pytest.raises(InputError, match=r"samples with .*RK45.* are none: integrator\.method"):
+        tune(Study(scenario=scenario, vary=vary, sampling="list", tune=asked))

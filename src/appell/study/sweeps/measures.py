@@ -220,10 +220,11 @@ def of_rollout(measures: Sequence[Chosen], runs: Rollout, robot: Dynamics) -> di
 def of_result(measures: Sequence[Chosen], result: Result, tolerance: Any) -> dict[str, float]:
     """Measures of one run."""
     numbers: dict[str, float] = {}
+    known = {x.name for x in measures if x.measure is not None}
     for x in measures:
         if x.measure is None:
             own = _of_function(x.name, result)
-            twice = sorted({*own} & {*numbers})
+            twice = sorted({*own} & {*numbers, *known})
             if twice:
                 raise InputError(
                     f"measures: '{x.name}' gives '{twice[0]}', which another measure is called; "

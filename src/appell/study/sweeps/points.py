@@ -155,10 +155,10 @@ class Points:
         if lane is None:
             return f"'{c.path}' is no argument of a rollout"
         try:
-            scenario = self.scenario.changed(fields_at(self.scenario, others, values))
-        except AppellError:  # it needs this one, too
-            scenario = self.at(values)
-        return self._checked(c, lane, scenario)
+            own = self.scenario.changed(fields_at(self.scenario, others, values))
+            return self._checked(c, lane, own)
+        except AppellError:  # the scenario needs this one, too
+            return self._checked(c, lane, self.at(values))
 
     def _checked(self, c: Change, lane: Lane, scenario: Scenario) -> str | None:
         """Reason why a field of a scenario is not all of its lane; None if it is."""
@@ -477,8 +477,14 @@ class Points:
         return self._prepared[key]
 
     def _prepare(self, key: tuple[Any, ...], fields: dict[str, Any]) -> Prepared:
-        scenario = self._changed(fields) if fields else self.scenario
-        prepared = Prepared(scenario, self.lane_changes, self.study.rollout)
+        try:
+            scenario = self.scenario.changed(fields)
+            prepared = Prepared(scenario, self.lane_changes, self.study.rollout)
+        except AppellError:  # the scenario needs what differs from run to run, too
+            own = [c for c in self.lane_changes if not c.scales]
+            usual = fields_at(self.scenario, own, self.representative[0])
+            scenario = self.scenario.changed(usual | fields)
+            prepared = Prepared(scenario, self.lane_changes, self.study.rollout)
         if fields and key not in self._no_rollout:
             # What is a lane for the representative point need not be one with another law.
             for c in self.lane_changes:
@@ -487,17 +493,6 @@ class Points:
                     raise NoRolloutError(why)
             self._no_rollout[key] = None
         return prepared
-
-    def _changed(self, fields: dict[str, Any]) -> Scenario:
-        """The scenario with these fields; if it needs those that differ from run to run, with
-        usual values of them."""
-        try:
-            return self.scenario.changed(fields)
-        except AppellError:
-            own = [c for c in self.lane_changes if not c.scales]
-            return self.scenario.changed(
-                fields_at(self.scenario, own, self.representative[0]) | fields
-            )
 
 
 _KEPT = 64  # rollouts that are kept prepared, and robots

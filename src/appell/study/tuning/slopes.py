@@ -12,7 +12,7 @@ from appell.control.rollouts.backwards import SMOOTH
 from appell.control.rollouts.rollout import rollout
 from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array, Dynamics
-from appell.study.sweeps.lanes import Prepared, lane_of
+from appell.study.sweeps.lanes import NoRolloutError, Prepared, lane_of
 from appell.study.sweeps.measures import Chosen, parts_of, place_of
 from appell.study.tuning.trials import Trials
 
@@ -163,6 +163,14 @@ class Slopes:
                 f"{place} = 'gradient': derivatives are those of rollouts, and these points are "
                 f"none: {trials.why_one_by_one}. Otherwise {cure}."
             )
+        for fields, _ in trials.groups(trials.samples.values(0, trials.count), trials.count):
+            try:
+                trials.prepared(fields)
+            except NoRolloutError as problem:
+                raise InputError(
+                    f"{place} = 'gradient': derivatives are those of rollouts, and samples with "
+                    f"{fields} are none: {problem}. Otherwise {cure}."
+                ) from None
         _, built = trials.representative
         for c in trials.changes:
             if c.name not in trials.space.names:

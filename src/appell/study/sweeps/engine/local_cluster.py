@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -64,31 +65,37 @@ def local_cluster(workers: int) -> Iterator[Any]:
     where other users of this machine may knock: who has no certificate of this cluster, made for
     it and never written to a disk, is refused. Their files are in a folder that only this user can
     write to: modules are imported from it."""
-    package = distributed()
     cryptography()
     import dask
 
     own_folder = TemporaryDirectory(prefix="appell-workers-", ignore_cleanup_errors=True)
     with own_folder as folder, dask.config.set(_SETTINGS):
-        with _keyboard_held():
-            try:
-                cluster = package.LocalCluster(
+        cluster = None
+        try:
+            with _keyboard_held():
+                cluster = _started(
                     n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
                     security=True, local_directory=folder, dashboard_address=None,
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     silence_logs=logging.CRITICAL,
                 )  # fmt: skip
-            except Exception as problem:  # whatever Dask raises of a process that does not start
-                raise AppellError(
-                    f"the workers could not be started: {shorten(_cause(problem))}. Take fewer, or "
-                    "allow this user more processes and open files (ulimit -u, -n); a program of "
-                    "your own starts them below if __name__ == '__main__'."
-                ) from None
-        try:
             yield cluster
         finally:
-            with _keyboard_held():
-                cluster.close()
+            if cluster is not None:
+                with _keyboard_held():
+                    cluster.close()
+
+
+def _started(**options: Any) -> Any:
+    """A cluster; AppellError with the cure if it does not start."""
+    try:
+        return distributed().LocalCluster(**options)
+    except Exception as problem:  # whatever Dask raises of a process that does not start
+        raise AppellError(
+            f"the workers could not be started: {shorten(_cause(problem))}. Take fewer, or allow "
+            "this user more processes and open files (ulimit -u, -n); a program of your own starts "
+            "them below if __name__ == '__main__'."
+        ) from None
 
 
 def _cause(problem: BaseException) -> str:
@@ -100,14 +107,23 @@ def _cause(problem: BaseException) -> str:
 
 @contextmanager
 def _keyboard_held() -> Iterator[None]:
-    """Ctrl-C waits until this ends. Threads and processes that begin within it never hear it: a
-    terminal sends it to all processes, and only the one that the user started answers."""
-    if not hasattr(signal, "pthread_sigmask"):  # a system without
-        yield
-        return
-    resource_tracker.ensure_running()  # whose start lets a thread hear it again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Ctrl-C waits until this ends. Processes that begin within it never hear it: a terminal sends
+    it to all of them, and only the one that the user started answers."""
+    pressed: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    handler: Any = None
+    if is_main:  # the signal may come by any thread that does not block it
+        handler = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    mask: Any = None
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        resource_tracker.ensure_running()  # whose start lets a thread hear it again
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if is_main:
+            signal.signal(signal.SIGINT, handler or signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt

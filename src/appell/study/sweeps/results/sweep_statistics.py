@@ -280,8 +280,10 @@ class Statistics:
             return unit
         joints = {path.rpartition(".")[2] for path in paths}
         units = {unit_for(self.robot, unit.replace("deg", "rad"), joint) for joint in joints}
-        angle = "deg" if scenario.angles == "degrees" else "rad"
-        return units.pop().replace("rad", angle) if len(units) == 1 else unit
+        if len(units) > 1:
+            return unit
+        own = units.pop()
+        return own.replace("rad", "deg") if "deg" in unit else own
 
     def _unit(self, measure: str) -> str:
         kind, _, part = measure.partition(".")

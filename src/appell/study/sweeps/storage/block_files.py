@@ -16,7 +16,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from appell.errors import InputError
+from appell.errors import AppellError, InputError
 from appell.robots.dynamics import Array
 from appell.study.sweeps.require import has_parquet, parquet
 from appell.study.sweeps.storage.block_table import Columns
@@ -68,7 +68,7 @@ def verified(form: Format, file: Path, study: str) -> Columns:
         head = form.head(file)
         columns = form.read(file) if head.study == study else {}
         check = fingerprint(columns) if columns else ""
-    except MemoryError:
+    except (MemoryError, AppellError):  # AppellError: pyarrow is missing
         raise
     except Exception as problem:  # damage has many names in pyarrow and zipfile
         if isinstance(problem, OSError) and problem.errno in _PASSING:
