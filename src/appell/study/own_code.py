@@ -22,7 +22,10 @@ _LOADED: dict[tuple[Path, str], ModuleType] = {}  # by folder and name, where th
 def imported(name: str, folder: Path) -> Any:
     """What module:name is called; modules are also those of a folder, and of the working one. A
     path before the module, as in ``../laws/mine:Law``, is meant from the folder."""
-    module, folder, attribute = _parted(name, folder)
+    return _attribute(name, *_parted(name, folder))
+
+
+def _attribute(name: str, module: str, folder: Path, attribute: str) -> Any:
     try:
         return getattr(_module(module, folder), attribute)
     except (ImportError, AttributeError, ValueError) as problem:
@@ -37,9 +40,9 @@ def imported(name: str, folder: Path) -> Any:
 def called(name: str, folder: Path, *arguments: Any, **keywords: Any) -> Any:
     """What the function module:name returns. What it imports then is also found beside it, and if
     it changes the working folder, that is changed back."""
-    function, before = imported(name, folder), Path.cwd()
+    module, own, attribute = _parted(name, folder)
+    function, before = _attribute(name, module, own, attribute), Path.cwd()
     try:
-        own = _parted(name, folder)[1]
         with _searched(own), _hidden(own):
             return function(*arguments, **keywords)
     finally:
@@ -175,5 +178,5 @@ def _is_hidden(name: str, folder: Path) -> bool:
 
 def _take(tops: set[str]) -> dict[str, ModuleType]:
     """Modules of these names, and those in them, out of those that Python knows."""
-    names = [name for name in sys.modules if name.partition(".")[0] in tops]
+    names = [name for name in sys.modules if name.partition(".")[0] in tops] if tops else []
     return {name: sys.modules.pop(name) for name in names}
