@@ -169,3 +169,16 @@ def test_columns_that_a_function_adds_late_are_in_every_archive(tmp_path, monkey
     given = Study(function="late:late", vary={"x": {"whole": (0, 8)}}, sampling="grid", block=3)
     assert sweep(given, tmp_path / "x").measures == ("y",)
     assert all("y" in np.load(file) for file in parts(tmp_path / "x").values())
+
+
+def test_a_folder_of_parquet_files_without_pyarrow_is_told_and_not_computed_again(
+    tmp_path, pyarrow_is
+):
+    pyarrow_is(True)
+    sweep(study(8), tmp_path / "x")
+    kept = {x: x.read_bytes() for x in parts(tmp_path / "x").values()}
+    pyarrow_is(False)
+    for again in (lambda: open_sweep(tmp_path / "x"), lambda: sweep(study(8), tmp_path / "x")):
+        with pytest.raises(AppellError, match=r"pip install 'appell\[cluster\]'"):
+            again()
+    assert {x: x.read_bytes() for x in kept} == kept

@@ -90,3 +90,13 @@ def test_two_measures_do_not_share_a_column(tmp_path):
 
     with pytest.raises(InputError, match="are both called 'g'"):
         tune(Study(scenario=scenario, vary=vary, sampling="grid", tune=asked))
+
+
+def test_only_angles_of_a_scenario_in_degrees_are_in_degrees():
+    robot = {"model": "planar_chain", "options": {"n": 1}, "friction": {"viscous": [0.1]}}
+    scenario = {"angles": "degrees", "robot": robot, "task": FALL, "start": {"q": {"joint1": 5.0}}}
+    vary = {"robot.friction.viscous": {"values": [0.1, 0.2]},
+            "start.q.joint1": {"values": [5.0, 6.0]}}  # fmt: skip
+    told = of(scenario, vary, measures=("energy_end",), sampling="list").statistics
+    assert told.unit("start.q.joint1") == "deg"
+    assert "deg" not in told.unit("robot.friction.viscous")
